@@ -18,6 +18,7 @@ from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level
+from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import (
     AnyMeasure,
     ParsedMeasure,
@@ -89,6 +90,7 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
         question, candidates, answers = all_items[measure.items]
         group = np.zeros(len(question), np.int32)
         items = ItemValues(np.zeros(len(question)), group, question, None, candidates, answers)
+        items = replace(items, weight=Weighting(None, collection.qrels, collection).of(items, measure))
         is_tail = ~collection.questions.is_head[items.question]
         for sides, group in ((SIDES[:1], np.zeros(len(is_tail), np.int32)), (SIDES[1:], is_tail.astype(np.int32))):
             expectation, variance = chance_level(measure, replace(items, group=group), len(sides), "chance")

@@ -261,7 +261,7 @@ def _items_of_answers(measure: ParsedMeasure, matched: MatchedSystem, breakdown:
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
     ranks, is_open = (answers.best, answers.worst), leaves_order_open(matched.ties, measure)
-    value = measure.expected(*ranks) if is_open else measure(answers.rank)
+    value = measure.of_answers(answers, is_open=is_open)
     group = breakdown.group if breakdown.of_answers else breakdown.group[answers.question]
     open_ranks = ranks if is_open and measure.record.aggregate == "median" else None
     return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)

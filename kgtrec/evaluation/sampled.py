@@ -91,7 +91,7 @@ def _credit_of(measure: AnyMeasure) -> Credit:
         own.pop("judged_only", None)
         binary = own.pop("rel", 1) in (None, 1) and own.pop("gains", None) is None
         own.pop("dcg", None)  # all agree on gains of 0 and 1
-        if record.items == "answers" and record.weighting != "relation":
+        if record.items == "answers" and record.weighting in (None, "question"):
             per_question = record.weighting == "question"
 
             def of_answers(place: Place) -> Floats:

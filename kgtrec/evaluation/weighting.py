@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.collection.popularity import inverse_popularity
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError, nearest, warn
@@ -55,17 +56,22 @@ class Weighting:
     def warn_fixed(self, measures: Iterable[AnyMeasure]) -> None:
         """Warn of measures that fix other weights than these."""
         for measure in measures:
-            fixed = measure.record.weighting
-            if fixed is not None and self._weights not in (None, fixed):
-                warn(f"{measure.label} counts each {fixed} equally by definition; the weights do not change it")
+            fixed = _fixed(measure)
+            by_beta = fixed == "popularity"  # no weights that a caller can ask for
+            if fixed is not None and self._weights not in (None, None if by_beta else fixed):
+                how = "weighs answers by beta" if by_beta else f"counts each {fixed} equally"
+                warn(f"{measure.label} {how} by definition; the weights do not change it")
 
     def by_question(self, measure: AnyMeasure) -> bool:
         """Check whether each question counts equally in a measure over answers."""
-        return (measure.record.weighting or self._weights) == "question"
+        return (_fixed(measure) or self._weights) == "question"
 
     def of(self, items: ItemValues, measure: AnyMeasure) -> NDArray[np.float64] | None:
         """Return (n,) weights of the items of a measure; None if all count equally."""
-        weights = measure.record.weighting or self._weights
+        fixed = _fixed(measure)
+        if fixed == "popularity":
+            return self._by_popularity(measure)
+        weights = fixed or self._weights
         if weights is None or measure.record.aggregate == "sum":
             return None
         if weights == "question":
@@ -75,6 +81,16 @@ class Weighting:
         relation = self._relations[items.question]
         alike = _alike(items.group, relation)
         return alike if isinstance(weights, str) or self._shares is None else alike * self._shares[relation]
+
+    def _by_popularity(self, measure: AnyMeasure) -> NDArray[np.float64]:
+        """(answers,) weights against popularity, in the order of the qrels."""
+        if self._collection is None or len(self._collection.train) == 0:
+            raise KgtrecError(f"{measure.label} needs counts of facts in train: give a collection that has some")
+        answer = np.flatnonzero(self._qrels.grade >= 1)
+        entity = self._collection.entities.encode(self._qrels.entities.labels)[self._qrels.entity[answer]]
+        relation = self._relations[self._qrels.question[answer]]
+        train, own = self._collection.train, measure.parameters
+        return inverse_popularity(train, entity, relation, own["beta"], relations=own["relations"])
 
     @cached_property
     def _rarity(self) -> NDArray[np.float64]:
@@ -114,6 +130,12 @@ class Weighting:
                 f"{relations[int(without[0])]!r}; they and their answers count 0"
             )
         return np.where(np.isnan(shares), 0.0, shares)
+
+
+def _fixed(measure: AnyMeasure) -> str | None:
+    """The weights that a measure has by definition."""
+    fixed = measure.record.weighting
+    return None if fixed == "popularity" and measure.parameters["beta"] == 0 else fixed
 
 
 def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.float64]:

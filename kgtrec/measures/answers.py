@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.kernels.chance import lists as chance_lists
 from kgtrec.kernels.chance import ranks as chance
 from kgtrec.kernels.lists import credit, expected_ties, gain, list_measures
-from kgtrec.kernels.lists.answer_measures import hit, identity, log_reciprocal, power, reciprocal
+from kgtrec.kernels.lists.answer_measures import hit, identity, log_reciprocal, power, power_above_last, reciprocal
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.measures.chance_forms import register_forms, register_with_forms
@@ -25,6 +25,7 @@ _UNIFIED = "Hoyt et al. 2022, arXiv:2203.07544"
 _OPEN_WORLD = "Yang et al. 2022, NeurIPS"
 _AMBIGUITY = "Berrendorf et al. 2020, arXiv:2002.06914"
 _PYKEEN = "PyKEEN, MacroRankBasedEvaluator"
+_PROBE = "Moon, Kang, Ko 2026, arXiv:2606.08921; with relations=False the weights of Moon, Ko 2026, arXiv:2512.06296"
 _RETHINKING = "Zhou et al. 2022, SIGIR"
 _AS_RANKS: dict[str, Any] = {"bounds": (1.0, np.inf), "better": "lower"}
 
@@ -49,6 +50,15 @@ def _of_best_answers(
     name: str, value: Kernel, expected: Kernel, description: str, add: Add = register_with_forms, **more: Any
 ) -> None:
     add(Measure(name, value, "questions", description, _RETHINKING, expected=expected, **more))
+
+
+def _unweighted(kernel: Kernel) -> Kernel:
+    """A kernel without the parameters of its measure's weights."""
+
+    def value(*inputs: Any, beta: float, relations: bool, **parameters: Any) -> NDArray[np.float64]:
+        return kernel(*inputs, **parameters)
+
+    return value
 
 
 def _best_rank(ranking: JudgedRanking) -> NDArray[np.float64]:
@@ -145,6 +155,18 @@ _of_answers(
     parameters={"p": 0.5},
     rules={"p": Rule(float, low=1e-6, high=1.0)},
     chance=Chance(chance.expected_power_rank, chance.variance_power_rank),
+)
+_of_answers(
+    "micro.PROBE",
+    _unweighted(power_above_last),
+    _unweighted(expected_ties.power_above_last),
+    "Mean of rank**-alpha, scaled to 1 for the first and 0 for the last rank, rare answers counting more if beta > 0.",
+    _PROBE,
+    parameters={"alpha": 1.0, "beta": 0.0, "relations": True},
+    rules={"alpha": Rule(float, low=-1.0, high=1.0), "beta": Rule(float, low=0.0)},
+    chance=Chance(_unweighted(chance.expected_power_above_last), _unweighted(chance.variance_power_above_last)),
+    weighting="popularity",
+    sees_candidates=True,
 )
 _of_answers(
     "micro.WMR",

@@ -35,24 +35,31 @@ def _judged_only(kernel: Kernel) -> Kernel:
 
 
 def _with_gains(kernel: Kernel) -> Kernel:
-    """The kernel with parameters ``judged_only`` and ``gains``, which first replaces grades by other gains."""
+    """The kernel with a parameter ``gains``, which first replaces grades by other gains."""
 
     def value(ranking: Ranking, gains: Mapping[int, int] | None = None, **parameters: Any) -> NDArray[np.float64]:
-        return _judged_only(kernel)(ranking.regraded(gains), **parameters)
+        return kernel(ranking.regraded(gains), **parameters)
 
     return value
 
 
 def _of_relevant(name: str, kernel: Kernel, description: str, **more: Any) -> None:
     """Register a measure of binary relevance that can leave unjudged candidates out."""
+    more["parameters"] = {"rel": 1, "judged_only": False} | more.get("parameters", {})
+    _of_pool(name, kernel, description, **more)
+
+
+def _of_gains(name: str, kernel: Kernel, description: str, **more: Any) -> None:
+    """Register a measure of graded relevance that can leave unjudged candidates out."""
     if "expected" in more:
-        more["expected"] = _judged_only(more["expected"])
-    more["parameters"] = {"judged_only": False} | more.get("parameters", {})
-    _of_pool(name, _judged_only(kernel), description, **more)
+        more["expected"] = _with_gains(more["expected"])
+    more["parameters"] = more.get("parameters", {}) | {"gains": None, "judged_only": False}
+    more["rules"] = _GAINS | more.get("rules", {})
+    _over_questions(name, _with_gains(kernel), description, **more)
 
 
 def _of_pool(name: str, kernel: Kernel, description: str, **more: Any) -> None:
-    """Register a measure of binary relevance that needs unjudged candidates."""
+    """Register a measure of binary relevance."""
     more["parameters"] = {"rel": 1} | more.get("parameters", {})
     more["rules"] = _REL | more.get("rules", {})
     _over_questions(name, kernel, description, **more)
@@ -61,8 +68,13 @@ def _of_pool(name: str, kernel: Kernel, description: str, **more: Any) -> None:
 def _over_questions(name: str, kernel: Kernel, description: str, **more: Any) -> None:
     """Register a measure over questions, by default one that trec_eval has, and computes in a file of its name there.
 
-    A measure without a name of its own in trec_eval, and without another source, is one that only trec_eval has.
+    With a parameter ``judged_only`` it is that of condensed lists, too (Sakai 2007, SIGIR). A measure without a name of
+    its own in trec_eval, and without another source, is one that only trec_eval has.
     """
+    if "judged_only" in more.get("parameters", {}):
+        kernel = _judged_only(kernel)
+        if "expected" in more:
+            more["expected"] = _judged_only(more["expected"])
     if "source" not in more:
         more.setdefault("trec_eval", (name,))
         more["source"] = _TREC_EVAL.format("m_" + more["trec_eval"][0].partition("_{")[0])
@@ -80,15 +92,15 @@ _of_relevant(
     aliases={"MAP": {}},
     credit=credit.average_precision,
 )
-_over_questions(
+_of_gains(
     "nDCG",
-    _with_gains(gain.ndcg),
+    gain.ndcg,
     "Discounted cumulative gain of the list, divided by that of the best possible one; the gain is the grade.",
     source="Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
     cutoff="optional",
-    parameters={"dcg": "log2", "gains": None, "judged_only": False},
-    rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
-    expected=_with_gains(expected_ties.ndcg),
+    parameters={"dcg": "log2"},
+    rules={"dcg": Rule(str, choices=("log2", "exp-log2"))},
+    expected=expected_ties.ndcg,
     trec_eval=("ndcg", "ndcg_cut_{cutoff}"),
     aliases={"NDCG": {}},
     credit=credit.ndcg,
@@ -189,12 +201,36 @@ _over_questions(
     "Rank-biased precision with persistence p; graded by the question's highest grade unless rel is given.",
     source="Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c",
     cutoff="optional",
-    parameters={"p": 0.8, "rel": None},
+    parameters={"p": 0.8, "rel": None, "judged_only": False},
     rules={"p": _SHARE, **_REL},
     expected=expected_ties.rank_biased_precision,
     trec_eval=("rbp",),
     aliases={"rbp": {"p": 0.9}},
     credit=credit.rank_biased_precision,
+)
+_over_questions(
+    "RBPResidual",
+    list_measures.rank_biased_uncertainty,
+    "How much RBP would gain if every candidate that is not judged, or not seen, were perfect.",
+    source="Moffat, Zobel 2008, ACM TOIS 27(1), section 4.3; unlike rbp_resid also where a list has no unjudged one",
+    better="neither",
+    cutoff="optional",
+    parameters={"p": 0.8},
+    rules={"p": _SHARE},
+    expected=expected_ties.rank_biased_uncertainty,
+    sees_wrong=True,
+)
+_of_gains(
+    "Q",
+    gain.q_measure,
+    "Q-measure: mean over all relevant candidates of (count + beta x gain by then) / (position + beta x best gain).",
+    source="Sakai 2007, IPM 43(2); at a cutoff Sakai, Song 2011, SIGIR, which divides by the smaller of it and R",
+    cutoff="optional",
+    parameters={"beta": 1.0},
+    rules={"beta": Rule(float, low=0.0)},
+    expected=expected_ties.q_measure,
+    aliases={"Q-measure": {}},
+    credit=credit.q_measure,
 )
 _of_relevant(
     "SetP",
@@ -327,14 +363,7 @@ for _name, _kernel, _description in (
         "nDCG averaged over the positions where the best possible list changes to a lower grade, and the list's end.",
     ),
 ):
-    _over_questions(
-        _name,
-        _with_gains(_kernel),
-        _description,
-        parameters={"gains": None, "judged_only": False},
-        rules=_GAINS,
-        by_relevance=_name != "G",
-    )
+    _of_gains(_name, _kernel, _description, by_relevance=_name != "G")
 _of_pool(
     "num_nonrel_judged_ret",
     list_measures.num_nonrelevant_retrieved,

@@ -61,7 +61,7 @@ _NEIGHBOURS = {
     "retrievalmrr": "RR",
 }
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
-_SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "R", "RBP", "Rprec", "Rprec_mult", "relative_P"})
+_SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "Q", "R", "RBP", "RBPResidual", "Rprec", "Rprec_mult", "relative_P"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +156,14 @@ class ParsedMeasure:
     def __call__(self, *inputs: Any) -> NDArray[np.float64]:
         """Values of the items, from the ranks of answers or from a JudgedRanking."""
         return self.record.value(*inputs, **self.own_parameters)
+
+    def of_answers(self, ranks: Any, *, is_open: bool) -> NDArray[np.float64]:
+        """Values of answers; their means over the orders of tied candidates if the order is open.
+
+        ``ranks`` has the columns ``rank``, ``best``, ``worst`` and ``candidates``.
+        """
+        sizes = (ranks.candidates,) if self.record.sees_candidates else ()
+        return self.expected(ranks.best, ranks.worst, *sizes) if is_open else self(ranks.rank, *sizes)
 
     def expected(self, *inputs: Any) -> NDArray[np.float64]:
         """Return means of the items' values over all orders of tied candidates.

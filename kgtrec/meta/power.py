@@ -31,20 +31,21 @@ if TYPE_CHECKING:
 
 
 #: all tests, in the order in which they are shown
-POWER_TESTS = ("t", "clustered", "bootstrap", "tukey")
+POWER_TESTS = ("t", "clustered", "bootstrap", "tukey", "sign")
 #: those of estimates from a designed sample of the judgements: over other samples of the pool, and over other questions
 SAMPLE_TESTS = ("pool", "questions")
 _TEST_NAMES = {
     "clustered": "t, clustered",
     "tukey": "Tukey HSD",
+    "sign": "sign, side by side",
     "pool": "t, whole pool",
     "questions": "t, other questions",
 }
 Resample = Literal["question", "item"]
-#: units that the last two resample and shuffle; the first is the default
+#: units that the bootstrap and Tukey's test resample and shuffle; the first is the default
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: the test that a summary reports: the first of these that was made
-MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey", "questions")
+MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey", "sign", "questions")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +76,9 @@ class Power(Framed, PlottedResult):
     # (measures, tests, pairs) ends of intervals of level 1 - alpha, of estimates from a sample of the judgements
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
+    # (measures, pairs, 2) questions on which the measure prefers the first list, and the second; with the test "sign".
+    # NaN for systems with items that have no value
+    preferred: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         n_pairs = self.difference.shape[1]
@@ -128,6 +132,30 @@ class Power(Framed, PlottedResult):
         return np.fmax.reduce(gap, axis=2, initial=np.nan)
 
     @property
+    def decided(self) -> NDArray[np.float64]:
+        """(measures,) mean share, over pairs of systems, of the questions on which the measure prefers one of both.
+
+        NaN without the test "sign".
+        """
+        if self.preferred is None:
+            return np.full(len(self.measures), np.nan)
+        known = ~np.isnan(self.preferred[:, :, 0])
+        return _quotient(np.nansum(self.preferred, axis=(1, 2)), known.sum(axis=1) * self.n_questions)
+
+    @property
+    def agreeing(self) -> NDArray[np.float64]:
+        """(measures,) the part of these that prefers the system with the better value; half of systems of equal value.
+
+        NaN without the test "sign", and where no question is decided.
+        """
+        if self.preferred is None:
+            return np.full(len(self.measures), np.nan)
+        ahead = np.where(np.array(self.higher_is_better)[:, None], self.difference, -self.difference)
+        first, second = self.preferred[:, :, 0], self.preferred[:, :, 1]
+        right = np.select([ahead > 0, ahead < 0], [first, second], (first + second) / 2)
+        return _quotient(np.nansum(right, axis=1), np.nansum(first + second, axis=1))
+
+    @property
     def main_test(self) -> str:
         """The test that a measure's summary reports: if possible, one that accounts for questions."""
         return next(test for test in MAIN_TESTS if test in self.tests)
@@ -162,7 +190,7 @@ class Power(Framed, PlottedResult):
         """Return a row per measure, pair and test.
 
         measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted; of estimates also low
-        and high.
+        and high; with the test "sign" also first_preferred and second_preferred, numbers of questions.
         """
         n_measures, n_tests, n_pairs = self.p.shape
         first, second = ([self.systems[place] for place in part] for part in self.pairs)
@@ -179,13 +207,15 @@ class Power(Framed, PlottedResult):
         }
         cubes = {"t": self.statistic, "p": self.p, "p_adjusted": self.adjusted, "low": self.low, "high": self.high}
         by_pair = {name: cube.transpose(0, 2, 1) for name, cube in cubes.items() if cube is not None}
+        if self.preferred is not None:
+            by_pair |= {f"{name}_preferred": self.preferred[:, :, [at]] for at, name in enumerate(("first", "second"))}
         return long_table((n_measures, n_pairs, n_tests), columns | by_pair)
 
     def summary_table(self) -> pa.Table:
         """Return a row per measure and test.
 
         measure, test, items, n_items, n_questions, pairs, undefined, alpha, below, share, below_adjusted,
-        share_adjusted, area, smallest, largest_missed, scale.
+        share_adjusted, area, smallest, largest_missed, scale; with the test "sign" also decided and agreeing.
         """
         columns = {
             "measure": (0, self.measures),
@@ -205,6 +235,8 @@ class Power(Framed, PlottedResult):
             "largest_missed": self.largest_missed,
             "scale": (0, self.scale),
         }
+        if self.preferred is not None:
+            columns |= {"decided": self.decided[:, None], "agreeing": self.agreeing[:, None]}
         return long_table(self.undefined.shape, columns)
 
     def summary(self) -> pd.DataFrame:
@@ -219,6 +251,8 @@ class Power(Framed, PlottedResult):
         """Return ``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
         table = self.summary_table()
         columns = (*power_columns(self.alpha), *([Column("undefined")] if self.undefined.any() else []))
+        if self.preferred is not None:
+            columns += (Column("decided", form="share", digits=1), Column("agreeing", form="share", digits=1))
         measures = Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
         return measures, self._pairs()
 
@@ -263,6 +297,11 @@ class Power(Framed, PlottedResult):
         scaled = {
             f"{name} ({scale})" for name, scale in zip(self.measures, self.scale, strict=True) if scale != "value"
         }
+        if self.preferred is not None:
+            lines.append(
+                "decided: questions on which one list of a pair is preferred; agreeing: those of them where it is the "
+                "better system's"
+            )
         if scaled:
             lines.append(f"differences are those of the averaged quantity: {', '.join(sorted(scaled))}")
         return "\n".join(lines)
@@ -330,10 +369,11 @@ def power(
         As for :func:`kgtrec.evaluation.item_scores`. Or only its result, instead of ``qrels``: a mapping from a
         measure's name to the score of each system on each item. With :class:`SampledQrels` the differences are
         estimates of those that judging the whole pool would give, with their t-tests (``SAMPLE_TESTS``).
-    tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
+    tests : sequence of {"t", "clustered", "bootstrap", "tukey", "sign"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired
-        bootstrap; randomised Tukey HSD.
+        bootstrap; randomised Tukey HSD; sign test of side-by-side preferences: on how many questions the measure, with
+        these judgements, prefers the first list, and on how many the second.
     alpha : float
         Level below which a p-value counts as significant.
     repeats : int
@@ -374,6 +414,10 @@ def power(
     ACM TOIS 30(1).
     Zhou et al. (2022). Re-thinking knowledge graph completion evaluation from an information retrieval perspective.
     SIGIR, section on discriminative power.
+    Chu et al. (2021). Evaluating relevance judgments with pairwise discriminative power. CIKM. Theirs is the entropy of
+    orders of documents under scores that people's preferences between grades give, which needs such preferences and no
+    systems, and for right and wrong answers depends on their numbers alone; ``sign`` asks of the systems' own lists
+    whether the judgements distinguish two of them.
 
     Examples
     --------
@@ -429,6 +473,7 @@ def power(
         if test != "tukey":
             adjusted[:, place] = [paired_tests.holm(own) for own in p[:, place]]
     difference, d_z, d_pooled = (np.array(part) for part in zip(*map(_means, samples), strict=True))
+    preferred = np.array([_preferred(*each) for each in zip(samples, every, strict=True)]) if "sign" in made else None
     tested = Power(
         compared,
         tuple(items),
@@ -447,6 +492,7 @@ def power(
         statistic,
         p,
         adjusted,
+        preferred=preferred,
     )
     _warn_undefined(tested, samples)
     return tested
@@ -487,6 +533,13 @@ def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
         difference[:, None] - half,
         difference[:, None] + half,
     )
+
+
+def _preferred(sample: PairedSample, scores: ItemScores) -> Floats:
+    """(pairs, 2) questions on which the first system is better, and the second; NaN for systems without some values."""
+    ahead = paired_tests.preferences(sample.value, sample.cluster).astype(np.float64)
+    ahead[~sample.known[np.stack(paired_tests.pairs(len(sample.known)))].all(axis=0)] = np.nan
+    return ahead if scores.higher_is_better else ahead[:, ::-1]
 
 
 def _means(sample: PairedSample) -> tuple[Floats, Floats, Floats]:
@@ -660,6 +713,9 @@ class PairTests:
             return np.stack([nothing, nothing])
         if test in _RESAMPLED:
             return np.stack([nothing, self._resampled(measure, test).beyond(*part)])
+        if test == "sign":
+            of_questions = np.arange(n) if cluster is None else cluster
+            return np.stack([nothing, paired_tests.sign_test(paired_tests.preferences(value, of_questions))])
         mean, deviation = paired_tests.differences(value)
         if test == "clustered" and cluster is not None:
             error, n_clusters = paired_tests.clustered_errors(value, cluster)

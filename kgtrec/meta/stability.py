@@ -483,6 +483,8 @@ def _require_deep_lists(
 def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Qrels) -> None:
     """Refuse before the computation what evaluate would refuse."""
     for measure in measures:
+        if measure.record.weighting == "popularity" and measure.parameters["beta"]:
+            raise MeasureError(f"{measure.label}: the stability of weights by popularity is not known; use beta=0")
         if measure.items == "answers":
             runs = [system.name for system in work.systems if system.ranks is None]
             if runs:
@@ -595,7 +597,7 @@ class _Work:
                 candidates = None if system.ranks is None else ranking.num_retrieved[there]
                 others = candidates, sample.num_relevant[there], None
             # the units that always count equally by the measure's definition; if there are none each item does
-            alike = measure.record.weighting
+            alike = None if measure.record.weighting == "popularity" else measure.record.weighting
             unit = question if alike == "question" else self.test_set.relation[question]
             weight = None if alike is None else (1.0 / np.maximum(np.bincount(unit), 1))[unit]
             yield ItemValues(value, np.zeros(len(value), np.int32), question, weight, *others)
@@ -675,8 +677,7 @@ def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[
 
 
 def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks) -> Floats:
-    is_open = leaves_order_open(system.ties, measure)
-    return measure.expected(ranks.best, ranks.worst) if is_open else measure(ranks.rank)
+    return measure.of_answers(ranks, is_open=leaves_order_open(system.ties, measure))
 
 
 def _warn_undefined(found: Stability) -> None:

@@ -29,6 +29,7 @@ TESTS = {
     "t": "paired t-tests",
     "bootstrap": "bootstrap tests",
     "tukey": "randomised Tukey HSD tests",
+    "sign": "sign tests of preferences, question by question",
     "pool": "t-tests of what judging the whole pool would give",
     "questions": "t-tests over other questions, of a sample of the judgements",
 }

@@ -26,6 +26,7 @@ from tests.examples import examples
 
 MACRO = ["nDCG@5", "nDCG", "AP@5", "P@3", "R@3", "RR", "Success@2", "Rprec", "Bpref", "RBP", "SetR", "binG"]
 MACRO += ["AP(judged_only=True)", "relative_P@3", "Rprec_mult@1.5", "macro.MRR", "macro.Hits@2"]
+MACRO += ["Q", "Q(beta=0.5)@4", "RBP(judged_only=True)"]
 MICRO = ["micro.MRR", "micro.MR", "micro.Hits@2", "micro.logMRR", "micro.pMRR", "pykeen.macro.MRR", "macro.MR"]
 
 

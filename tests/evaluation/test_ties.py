@@ -21,7 +21,7 @@ from tests.worlds import World, worlds
 
 LINKED = ("micro.GMR", "micro.IGMR", "micro.HMR", "micro.IMR", "micro.MedianRank")
 MEASURES = names("""
-    micro.MR micro.MRR micro.Hits@2 macro.MR macro.MRR macro.Hits@2 AP AP@2 nDCG nDCG@2 P@2 R@2 Rprec RBP(rel=1)
+    micro.MR micro.MRR micro.Hits@2 macro.MR macro.MRR macro.Hits@2 AP AP@2 nDCG nDCG@2 P@2 R@2 Rprec RBP(rel=1) Q
 """)
 
 
@@ -59,6 +59,11 @@ def in_one_order(world: World, question: int, order: list[int], filtered: bool) 
         "P@2": sum(hits[:2]) / 2,
         "R@2": sum(hits[:2]) / len(answers),
         "Rprec": sum(hits[: len(answers)]) / len(answers),
+        "Q": sum(
+            hit * 2 * sum(hits[: place + 1]) / (place + 1 + min(place + 1, len(answers)))
+            for place, hit in enumerate(hits)
+        )
+        / len(answers),
         "RBP(rel=1)": sum(0.2 * 0.8**place * hit for place, hit in enumerate(hits)),
     }
     return ranks, macro

@@ -55,7 +55,7 @@ def test_no_answers(measure: Measure):
         assert_told(label, value, messages)
         if measure.items == "answers" or measure.form != "plain":
             assert math.isnan(value), label
-        elif measure.bounds == (0.0, 1.0) and measure.name not in ("Judged", "unj", "rbp_resid"):
+        elif measure.bounds == (0.0, 1.0) and measure.name not in ("Judged", "unj", "rbp_resid", "RBPResidual"):
             assert value == pytest.approx(0 if "gm_" not in label else 1e-5), label
 
 

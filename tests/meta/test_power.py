@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -146,7 +147,7 @@ def test_no_variance_is_told_and_left_out():
         found = of(scores, tests=POWER_TESTS, repeats=50)
     assert np.isnan(found.p[0, :3, 0]).all()
     assert found.p[0, 3, 0] == 1.0  # shuffling the names of equals changes nothing
-    assert found.undefined.tolist() == [[1, 1, 1, 0]]
+    assert found.undefined.tolist() == [[1, 1, 1, 0, 1]]
     assert found.area[0, 0] == pytest.approx(np.nanmean(found.p[0, 0]))
     assert len(found.curve("macro.MRR", "t")) == 2
 
@@ -201,7 +202,7 @@ def test_progress_counts_each_test_of_each_measure():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)
         power({**THREE, "x": lacking}, tests=POWER_TESTS, repeats=10, progress=told.append)
-    assert told == [1] * 12
+    assert told == [1] * 15
 
 
 @given(st.integers(0, 1000))
@@ -236,6 +237,47 @@ def test_the_bootstrap_is_that_of_the_kernel():
     scores = question_scores(np.random.default_rng(4).random((3, 9)))
     found = of(scores, tests=["bootstrap"], repeats=100, seed=7)
     np.testing.assert_array_equal(found.p[0, 0], achieved_significance(scores.value, None, 100, 7))
+
+
+def test_preferences_by_hand():
+    """Of 5 questions a is better on three, b on one: p = 2 (1 + 4) / 16; c equals b; ranks prefer the lower one.
+
+    Decided are 4, 4 and 0 of 5; 3 of 4 agree with the means 3.4, 3 and 3, the pair of equals counts nowhere.
+    """
+    value = np.array([[5, 4, 3, 3, 2], [4, 3, 2, 4, 2], [4, 3, 2, 4, 2]], float)
+    found = of(question_scores(value, systems=("a", "b", "c")), tests=["sign"])
+    assert found.preferred.tolist() == [[[3, 1], [3, 1], [0, 0]]]
+    assert found.p[0, 0, :2].tolist() == [2 * (1 + 4) / 16] * 2
+    assert np.isnan(found.p[0, 0, 2])
+    assert (found.decided[0], found.agreeing[0]) == pytest.approx((8 / 15, 6 / 8))
+    lower = of(question_scores(value, "macro.MR", systems=("a", "b", "c"), higher=False), tests=["sign", "t"])
+    assert lower.preferred.tolist() == [[[1, 3], [1, 3], [0, 0]]]
+    frame = lower.to_frame()
+    assert frame[frame.test == "sign"].second_preferred.tolist() == [3, 3, 0]
+    assert {"decided", "agreeing"} <= set(lower.summary())
+    assert not {"decided", "agreeing"} & set(of(question_scores(value), tests=["t"]).summary())
+    assert [np.isnan(part).all() for part in (found.decided, of(question_scores(value)).decided)] == [False, True]
+
+
+@settings(max_examples=examples(30))
+@given(st.lists(st.lists(st.tuples(*[st.integers(0, 2)] * 2), min_size=1, max_size=3), min_size=1, max_size=7))
+def test_signs_are_those_of_whole_questions(questions: list[list[tuple[int, int]]]):
+    """Answers of a question are added up; p by enumeration of all signs of the questions that are not level."""
+    value = np.array([pair for own in questions for pair in own], float).T
+    question = np.repeat(np.arange(len(questions)), [len(own) for own in questions]).astype(np.int32)
+    made = question_scores(value, "micro.MRR")
+    entities = Vocabulary.of([f"e{row}" for row in range(len(question))])
+    made = replace(made, items="answers", question=question, entity=np.arange(len(question), dtype=np.int32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        found = of(replace(made, entities=entities), tests=["sign"])
+    gaps = [sum(one - other for one, other in own) for own in questions]
+    first, second = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+    assert found.preferred.tolist() == [[[first, second]]]
+    signs = list(itertools.product([-1, 1], repeat=first + second))
+    extreme = [abs(sum(own)) >= abs(first - second) for own in signs]
+    assert found.p[0, 0, 0] == pytest.approx(np.mean(extreme) if first + second else np.nan, nan_ok=True)
+    assert found.decided[0] == pytest.approx((first + second) / len(questions))
 
 
 def test_frames_are_tidy():

@@ -141,7 +141,7 @@ def test_ties_power_and_stability_draw_their_tables(cities: Collection, systems:
     assert len(drawn) == ties.values.size
     tested = power(cities, systems, ["micro.MRR", "macro.MRR"], tests=POWER_TESTS, repeats=50)
     assert [figure.key for figure in tested.figures()] == [
-        f"p-values-{test}" for test in ("clustered", "t", "bootstrap", "tukey")
+        f"p-values-{test}" for test in ("clustered", "t", "bootstrap", "tukey", "sign")
     ]
     left, right = tested.plot(figure=1)
     for ax, measure in ((left, "micro.MRR"), (right, "macro.MRR")):

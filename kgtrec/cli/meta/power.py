@@ -48,10 +48,11 @@ def command(
     """Count the pairs of SYSTEMS (answer ranks, runs, or folders of them) that each measure distinguishes.
 
     For every measure all pairs of systems are tested on QRELS (a file or a collection): paired t-tests over answers
-    (micro) or questions, the same with errors clustered by question, the paired bootstrap (ASL), or the randomised
-    Tukey HSD. Shown are the pairs with p below alpha, before and after adjusting for their number (Holm; Tukey is
-    adjusted as it is), the area under the curve of p-values, the smallest difference that was significant and the
-    largest that was not. docs/power.md has the formulas and the limits.
+    (micro) or questions, the same with errors clustered by question, the paired bootstrap (ASL), the randomised Tukey
+    HSD, or the sign test of the list that each question prefers of two. Shown are the pairs with p below alpha, before
+    and after adjusting for their number (Holm; Tukey is adjusted as it is), the area under the curve of p-values, the
+    smallest difference that was significant and the largest that was not. docs/power.md has the formulas and the
+    limits.
 
     Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), the differences are estimates of those
     that judging the whole pool would give: tested over other samples of the pool, and over other questions too.
@@ -59,6 +60,7 @@ def command(
     \b
     kgtrec meta power C ranks/*.ranks.parquet
     kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
+    kgtrec meta power C ranks -m "AP@20 RR Q@20" --test clustered --test sign
     kgtrec meta power campaign ranks -m AP@20
     kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
     """

@@ -162,6 +162,35 @@ def variance_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
     return mean * mean * np.expm1(log_power_spread(candidates, -p))
 
 
+def expected_power_above_last(candidates: ArrayLike, alpha: float) -> Floats:
+    """Expected (rank^-alpha - N^-alpha) / (1 - N^-alpha), -1 <= alpha <= 1; 1 for an only candidate.
+
+    Moon, Kang, Ko (2026), arXiv:2606.08921, eq. 2, by the moments of :func:`expected_power_rank`.
+
+    Examples
+    --------
+    >>> expected_power_above_last([1, 2, 3], 1.0).round(6)  # (1 + 1/4 + 0) / 3 among three
+    array([1.      , 0.5     , 0.416667])
+    """
+    alpha, n = alpha or 1e-100, np.asarray(candidates, np.int64)
+    most = alpha * np.log(np.maximum(n, 2))
+    return np.expm1(log_mean_power(n, -alpha) + most) / np.expm1(most)
+
+
+def variance_power_above_last(candidates: ArrayLike, alpha: float) -> Floats:
+    """Variance of (rank^-alpha - N^-alpha) / (1 - N^-alpha), -1 <= alpha <= 1.
+
+    Examples
+    --------
+    >>> variance_power_above_last([1, 2], 1.0)
+    array([0.  , 0.25])
+    """
+    alpha, n = alpha or 1e-100, np.asarray(candidates, np.int64)
+    most = alpha * np.log(np.maximum(n, 2))
+    spread = np.sqrt(np.expm1(log_power_spread(n, -alpha)))  # of r^-alpha, relative to its mean
+    return (np.exp(log_mean_power(n, -alpha) + most) * spread / np.expm1(most)) ** 2
+
+
 @lru_cache(maxsize=1)
 def _tables() -> NDArray[np.float64]:
     """(4, TABLE + 1) sums over 1..n of 1/r, 1/r^2, 1/log2(r + 1) and its square; column n."""

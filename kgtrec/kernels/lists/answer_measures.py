@@ -44,6 +44,27 @@ def log_reciprocal(rank: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1.0 / np.log2(rank + 1.0)
 
 
+def power_above_last(rank: NDArray[np.float64], candidates: NDArray[np.int64], alpha: float) -> NDArray[np.float64]:
+    """Rank ** -alpha, scaled so that the best rank has 1 and the last one 0: (n,), in [0, 1].
+
+    (r ** -alpha - N ** -alpha) / (1 - N ** -alpha) among N candidates; in the limit alpha = 0, 1 - ln r / ln N. Of an
+    only candidate, for which the quotient is undefined, it is 1.
+
+    References
+    ----------
+    Moon, Kang, Ko (2026), arXiv:2606.08921, eq. 2: PROBE's rank transformer.
+
+    Examples
+    --------
+    >>> power_above_last(np.array([1.0, 2.0, 4.0]), np.array([4, 4, 4]), alpha=1.0).round(6)
+    array([1.      , 0.333333, 0.      ])
+    >>> power_above_last(np.array([2.0, 2.0]), np.array([4, 3]), alpha=-1.0).round(6)
+    array([0.666667, 0.5     ])
+    """
+    alpha, most = alpha or 1e-100, np.log(np.maximum(candidates, 2))  # an only candidate has rank 1 and so 1
+    return np.expm1(alpha * (most - np.log(rank))) / np.expm1(alpha * most)
+
+
 def power(rank: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     """Rank ** -p, (n,), in (0, 1].
 

@@ -47,6 +47,12 @@ def ndcg(place: Place, cutoff: int | None = None) -> Values:
     return _within(place, cutoff) / np.log2(place.position + 1.0) / ideal[seen - 1]
 
 
+def q_measure(place: Place, cutoff: int | None = None, beta: float = 1.0) -> Values:
+    """Return the blended ratio at the position, divided by the number of relevant candidates, or a lower cutoff."""
+    blended = (1.0 + beta) * (place.above + 1.0) / (place.position + beta * np.minimum(place.position, place.relevant))
+    return _within(place, cutoff) * blended / np.minimum(place.relevant, UNLISTED if cutoff is None else cutoff)
+
+
 def precision(place: Place, cutoff: int) -> Values:
     """Return 1 / cutoff at positions down to the cutoff."""
     return _within(place, cutoff) / cutoff

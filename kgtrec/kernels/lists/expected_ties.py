@@ -24,7 +24,7 @@ from kgtrec.kernels.lists import gain, list_measures
 from kgtrec.kernels.lists.first_of_tied import mean_first, reciprocal_of_first, share_with
 from kgtrec.kernels.lists.gain import Dcg
 from kgtrec.kernels.lists.place_sums import sum_log_discounts, sum_logs, sum_places_behind, sum_powers, sum_reciprocals
-from kgtrec.kernels.lists.relevant_rows import ratio
+from kgtrec.kernels.lists.relevant_rows import ratio, running_sum
 from kgtrec.kernels.lists.tied_ranking import TiedGroups, TiedRanking, groups_of
 
 Values = NDArray[np.float64]
@@ -115,6 +115,21 @@ def power(best: Counts, worst: Counts, p: float) -> Values:
     array([1. , 0.5])
     """
     return sum_powers(best - 1, worst - best + 1, p) / (worst - best + 1)
+
+
+def power_above_last(best: Counts, worst: Counts, candidates: Counts, alpha: float) -> Values:
+    """E[(r ** -alpha - N ** -alpha) / (1 - N ** -alpha)], see :func:`answer_measures.power_above_last`.
+
+    Examples
+    --------
+    >>> power_above_last(np.array([1]), np.array([2]), np.array([4]), alpha=1.0).round(6)
+    array([0.666667])
+    """
+    most, single = np.log(np.maximum(candidates, 2)), worst - best + 1
+    if alpha == 0:
+        return 1.0 - sum_logs(best - 1, single) / single / most
+    last = np.exp(-alpha * most)
+    return (sum_powers(best - 1, single, alpha) / single - last) / (1.0 - last)
 
 
 # over questions: the best relevant candidate
@@ -236,3 +251,54 @@ def rank_biased_precision(
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = np.where(places > 0, p**groups.before * -np.expm1(places * np.log(p)), 0.0)
     return ranking.total(groups.question, groups.worth / groups.size * weight)
+
+
+def rank_biased_uncertainty(ranking: TiedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
+    """The residual of rank-biased precision, see :func:`list_measures.rank_biased_uncertainty`.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> rank_biased_uncertainty(tied_ranking_of([[[0, None]]]), p=0.5)
+    array([0.625])
+    """
+    return 1.0 - rank_biased_precision(ranking, p, 0, cutoff)
+
+
+def q_measure(ranking: TiedRanking, cutoff: int | None = None, beta: float = 1.0) -> Values:
+    """Sum over the positions of relevant candidates of the blended ratio, divided by their number.
+
+    In a group of s candidates, r of them relevant with gains of sum g, and c relevant ones of sum h above it, place j
+    is relevant with probability r / s, and there count + beta x gain is in the mean level + slope (j - 1), with
+    level = c + 1 + beta (h + g / r) and slope = (r - 1) (1 + beta g / r) / (s - 1). What it is divided by, position +
+    beta x best gain, depends on the position alone, and from position R on the best gain is constant.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> q_measure(tied_ranking_of([[[1, None]], [[1], [None, 1]]]))
+    array([0.83333333, 0.95      ])
+    """
+    from scipy.special import digamma
+
+    n = ranking.n_questions
+    groups = groups_of(ranking, np.maximum(ranking.grade, 0).astype(np.float64))
+    question, size, before, places = groups.question, groups.size, groups.before, groups.up_to(cutoff)
+    members, mean_gain = groups.members.astype(np.float64), groups.worth / groups.members
+    level = running_sum(members, question, n) - members + 1.0
+    level += beta * (running_sum(groups.worth, question, n) - groups.worth + mean_gain)
+    slope = ratio((members - 1.0) * (1.0 + beta * mean_gain), size - 1)
+    relevant, best = gain.best_gains(ranking)
+    first = (np.cumsum(relevant) - relevant)[question]
+    single = np.clip(relevant[question] - before, 0, places)  # places down to position R, added up one by one
+    row = np.repeat(np.arange(len(single)), single)
+    j = np.arange(len(row)) - (np.cumsum(single) - single)[row]
+    position = before[row] + j + 1
+    ratios = (level[row] + slope[row] * j) / (position + beta * best[first[row] + position - 1])
+    total = np.bincount(row, ratios, len(single)).astype(np.float64)
+    # sum over the others of (level + slope (j - 1)) / (shift + j)
+    rest, shift = places - single, before + beta * best[first + relevant[question] - 1]
+    inverses = digamma(shift + places + 1.0) - digamma(shift + single + 1.0)
+    total += slope * rest + (level - slope * (shift + 1.0)) * inverses
+    most = relevant if cutoff is None else np.minimum(relevant, cutoff)
+    return ratio(ranking.total(question, total * members / size), most)

@@ -218,3 +218,49 @@ def binary_gain(ranking: JudgedRanking, rel: int = 1) -> Values:
     rows = relevant_rows(ranking, rel)
     gain = 1.0 / np.log2(2.0 + (rows.position - rows.nth))
     return ratio(ranking.total(rows.question, gain), ranking.num_relevant(rel))
+
+
+def q_measure(ranking: JudgedRanking, cutoff: int | None = None, beta: float = 1.0) -> Values:
+    """Mean over all relevant candidates of the blended ratio of precision and gain at their positions.
+
+    The blended ratio is (relevant candidates by then + beta x their gain) / (position + beta x the gain of the best
+    possible list by then): average precision if beta is 0, and nearer to a ratio of gains the greater beta is.
+
+    Parameters
+    ----------
+    ranking : JudgedRanking
+    cutoff : int, optional
+        Last position that counts; the sum is then divided by the cutoff where that is less than the number of relevant
+        candidates.
+    beta : float, at least 0
+
+    References
+    ----------
+    Sakai (2007), Information Processing and Management 43(2). Sakai, Song (2011), SIGIR, and NTCIREVAL for the cutoff.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> q_measure(ranking_of([[None, 2, 1]]))  # (1 + 2) / (2 + 3) and (2 + 3) / (3 + 3)
+    array([0.71666667])
+    """
+    listed, (relevant, best) = _retrieved(ranking, cutoff=cutoff), best_gains(ranking)
+    place = np.minimum(np.floor(listed.position).astype(np.int64), relevant[listed.question])
+    by_then = best[(np.cumsum(relevant) - relevant)[listed.question] + place - 1]
+    gained = running_sum(listed.gain, listed.question, ranking.n_questions)
+    blended = number_within(listed.question, ranking.n_questions) + beta * gained
+    total = ranking.total(listed.question, blended / (listed.position + beta * by_then))
+    return ratio(total, relevant if cutoff is None else np.minimum(relevant, cutoff))
+
+
+def best_gains(ranking: Ranking) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Count the candidates with a gain, (n_questions,), and add up the gains of the best possible lists to each place.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> best_gains(ranking_of([[1, 2], [1]]))
+    (array([2, 1]), array([2., 3., 1.]))
+    """
+    ideal = _ideal(ranking)
+    return ranking.per_question(ideal.question), running_sum(ideal.gain, ideal.question, ranking.n_questions)

@@ -323,6 +323,25 @@ def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     return np.where(ranking.num_retrieved > ranking.per_question(question), 1.0 - seen, 0.0)
 
 
+def rank_biased_uncertainty(ranking: JudgedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
+    """Return the weights of all positions but those of judged candidates: the residual of rank-biased precision.
+
+    The weights of all positions add up to 1, so it includes those below the list or the cutoff. With it the interval
+    from RBP to RBP + residual holds the value under any judgements of the others.
+
+    References
+    ----------
+    Moffat, Zobel (2008), ACM TOIS 27(1), section 4.3.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> rank_biased_uncertainty(ranking_of([[1, None], [1, 0]]), p=0.5)
+    array([0.5 , 0.25])
+    """
+    return 1.0 - rank_biased_precision(ranking, p, 0, cutoff)
+
+
 def judged_share(ranking: Ranking, cutoff: int | None = None) -> Values:
     """Share of judged candidates among the first ``cutoff`` positions, or among all of a shorter list.
 

@@ -78,7 +78,7 @@ def sum_logs(after: Counts, count: Counts) -> Floats:
 
 
 def sum_powers(after: Counts, count: Counts, p: float) -> Floats:
-    """Sum of i ** -p over the ``count`` positions after ``after``; p above 0.
+    """Sum of i ** -p over the ``count`` positions after ``after``; p of at least -1.
 
     Examples
     --------

@@ -170,6 +170,43 @@ def t_test(mean: Floats, error: Floats, freedom: int) -> tuple[Floats, Floats]:
     return t, 2 * stdtr(max(freedom, 1), -np.abs(t)) if freedom > 0 else np.full(len(t), np.nan)
 
 
+def preferences(value: Floats, cluster: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the clusters on which each pair's first system, and its second one, has the higher sum: (pairs, 2).
+
+    Sums that differ by rounding only are equal.
+
+    Examples
+    --------
+    >>> preferences(np.array([[1.0, 3.0, 2.0, 0.0], [0.0, 4.0, 2.0, 1.0]]), np.array([0, 0, 1, 2])).tolist()
+    [[0, 1]]
+    """
+    used, place = np.unique(cluster, return_inverse=True)
+    sums = np.array([np.bincount(place, weights=row, minlength=len(used)) for row in value])
+    all_of_one = np.zeros(len(used), np.int64)
+    ahead = [outcomes(sums[one], sums[other], all_of_one, 1)[:2] for one, other in zip(*pairs(len(value)), strict=True)]
+    return np.array(ahead, np.int64).reshape(-1, 2)
+
+
+def sign_test(ahead: NDArray[np.int64]) -> Floats:
+    """Two-tailed p-value of each pair's preferences, (pairs, 2), if either of both were as likely; equal ones left out.
+
+    NaN where there is none.
+
+    References
+    ----------
+    Dixon, Mood (1946). The statistical sign test. Journal of the American Statistical Association 41.
+
+    Examples
+    --------
+    >>> sign_test(np.array([[3, 0], [2, 1], [0, 0]])).tolist()
+    [0.25, 1.0, nan]
+    """
+    from scipy.special import bdtr
+
+    least, n = ahead.min(axis=1), ahead.sum(axis=1)
+    return np.where(n > 0, np.minimum(2 * bdtr(least.astype(np.float64), n, 0.5), 1.0), np.nan)
+
+
 def holm(p: Floats) -> Floats:
     """P-values adjusted for their number, so that those below alpha hold together at level alpha.
 

@@ -26,7 +26,8 @@ SUPPORTED = names("""
     nDCG(dcg='exp-log2')@3 nDCG(gains={1: 3, 2: 1}) nDCG(judged_only=True)@2 P@1 P@3 P(judged_only=True)@2 R@2 RR
     RR@2 RR(rel=2) RR(judged_only=True) Success@2 Rprec Rprec_mult@1.5 relative_P@2 Judged@2 Judged unj@2 RBP
     RBP(p=0.5, rel=1)@2 RBP(p=0.0) RBP(p=1.0) SetP SetP(relative=True) SetR SetF SetAP SetP(judged_only=True) NumQ
-    NumRet NumRet(rel=1) NumRel utility num_nonrel_judged_ret
+    NumRet NumRet(rel=1) NumRel utility num_nonrel_judged_ret RBP(judged_only=True) RBPResidual RBPResidual(p=0.3)@2
+    Q Q@2 Q(beta=0) Q(beta=0.7)@3 Q(gains={1: 3, 2: 1}) Q(judged_only=True)
 """)
 
 

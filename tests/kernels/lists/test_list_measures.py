@@ -59,6 +59,14 @@ BY_HAND = {
     "unj_10": 2 / 10,
     "RBP(rel=1,p=0.5)": 0.5 * (1 + 1 / 8),
     "RBP(rel=1,p=0.5)@3": 0.5,
+    "RBP(rel=1,p=0.5,judged_only=True)": 0.5 * (1 + 1 / 4),
+    "RBPResidual(p=0.5)": 1 - 0.5 * (1 + 1 / 4 + 1 / 8 + 1 / 32),
+    "RBPResidual(p=0.5)@2": 1 - 0.5,
+    "Q": ((1 + 1) / (1 + 2) + (2 + 3) / (4 + 4)) / 3,
+    "Q@2": (1 + 1) / (1 + 2) / 2,
+    "Q(beta=0.5)": ((1 + 0.5) / (1 + 1) + (2 + 1.5) / (4 + 2)) / 3,
+    "Q(gains={2: 5})": ((1 + 1) / (1 + 5) + (2 + 6) / (4 + 7)) / 3,
+    "Q(judged_only=True)": ((1 + 1) / (1 + 2) + (2 + 3) / (3 + 4)) / 3,
     "rbp": 0.1 * (1 / 2 + 0.9**3),
     "rbp_resid": 0.9**6 + 0.1 * (0.9 + 0.9**4),
     "SetP": 2 / 6,
@@ -150,8 +158,9 @@ def test_a_question_counts_by_itself(measure: ParsedMeasure, drawn, seed: int):
 
 @pytest.mark.parametrize("measure", INSTANCES, ids=LABELS)
 def test_an_empty_list_scores_zero(measure: ParsedMeasure):
-    """A question that the system did not answer counts 0, as with trec_eval -c; the counts of the qrels stay."""
-    expected = {"NumQ": [1, 1, 1], "NumRel": [2, 0, 0]}.get(measure.record.name, [0, 0, 0])
+    """A question without a list counts 0, as with trec_eval -c; counts of the qrels stay, and all doubt."""
+    others = {"NumQ": [1, 1, 1], "NumRel": [2, 0, 0], "RBPResidual": [1, 1, 1]}
+    expected = others.get(measure.record.name, [0, 0, 0])
     assert measure(ranking_of([[], [], []], [[1, 2, 0], [0, -1], []])).tolist() == expected
 
 
@@ -163,7 +172,7 @@ def test_no_questions_give_no_values(measure: ParsedMeasure):
 
 PROMOTED = names("""
     AP AP@3 nDCG nDCG@3 nDCG(dcg='exp-log2') RR RR@2 P@3 R@3 Success@2 RBP RBP(rel=1)@4 Rprec binG IPrec@0.5
-    11pt_avg relative_P_3 ndcg_rel Rndcg
+    11pt_avg relative_P_3 ndcg_rel Rndcg Q Q@3 Q(beta=0.3) Q(beta=7)@4 Q(judged_only=True)
 """)
 
 
@@ -181,6 +190,40 @@ def test_promoting_a_better_candidate_never_lowers_the_value(name: str, listed, 
     promoted[place - 1], promoted[place] = listed[place], listed[place - 1]
     before, after = parse_measure(name)(ranking_of([listed, promoted], [missing, missing]))
     assert after >= before - 1e-12
+
+
+#: what NTCIREVAL's manual and pyNTCIREVAL 0.0.3's tests print for its sample: 10 relevant, an unjudged one at place 3
+NTCIREVAL = {"Q": 0.0967, "Q@2": 0.25, "Q(judged_only=True)": 0.1083, "Q(gains={2: 4, 3: 9})": 0.0929}
+
+
+def test_q_measure_is_that_of_ntcireval():
+    """Whole, at a cutoff, of the condensed list and with other gains."""
+    sample = ranking_of([[0, 3, None, 2]], [[3, 3, 2, 2, 1, 1, 1, 1]])
+    found = {name: parse_measure(name)(sample)[0].round(4) for name in NTCIREVAL}
+    assert found == NTCIREVAL
+
+
+@given(drawn=questions, beta=st.floats(0, 20))
+def test_q_measure_blends_precision_with_gain(drawn, beta: float):
+    """Average precision without gain; of one grade precision as long as each place could be relevant."""
+    ranking = as_ranking(drawn)
+    assert parse_measure("Q(beta=0)")(ranking) == pytest.approx(parse_measure("AP")(ranking), abs=1e-12)
+    one = ranking.regraded(dict.fromkeys((2, 3), 1))
+    relevant = one.num_relevant()
+    early = dataclasses.replace(one, grade=np.where(one.position <= relevant[one.question], one.grade, 0))
+    assert parse_measure(f"Q(beta={beta})")(early) == pytest.approx(parse_measure("AP")(early), abs=1e-12)
+
+
+@given(drawn=questions, p=st.floats(0, 1))
+def test_the_residual_is_what_other_judgements_could_add(drawn, p: float):
+    """RBP where all unjudged candidates are relevant, and after the list only relevant ones, is RBP + residual."""
+    length = 400
+    for listed, missing in drawn:
+        full = [1 if grade is None or grade < 0 else int(grade > 0) for grade in listed] + [1] * length
+        both = ranking_of([[grade and min(grade, 1) for grade in listed], full], [missing, []])
+        least, most = parse_measure(f"RBP(p={p}, rel=1)")(both)
+        residual = parse_measure(f"RBPResidual(p={p})")(both)[0]
+        assert least + residual == pytest.approx(most + p ** len(full), abs=1e-12)
 
 
 def test_g_alone_can_lose_by_a_better_order():
@@ -207,7 +250,7 @@ def test_perfect_lists_score_one(drawn):
     perfect = [(sorted((g for g in [*listed, *missing] if g), reverse=True), []) for listed, missing in drawn]
     ranking = as_ranking(perfect)
     some = (ranking.num_relevant() > 0).astype(float)
-    for name in ("AP", "nDCG", "nDCG@2", "RR", "Rprec", "R@50", "Success@1", "Bpref", "G", "binG", "ndcg_rel", "Rndcg"):
+    for name in names("AP nDCG nDCG@2 RR Rprec R@50 Success@1 Bpref G binG ndcg_rel Rndcg Q Q(beta=4)@2"):
         assert parse_measure(name)(ranking) == pytest.approx(some, abs=1e-12)
 
 

@@ -36,6 +36,8 @@ MEASURES = {
     "Rprec": credit.r_precision,
     "Rprec_mult@1.5": partial(credit.r_precision, multiple=1.5),
     "relative_P@3": partial(credit.relative_precision, cutoff=3),
+    "Q@3": partial(credit.q_measure, cutoff=3),
+    "Q(beta=0.7)": partial(credit.q_measure, beta=0.7),
     "RBP": credit.rank_biased_precision,
     "Bpref": credit.bpref,
     "binG": credit.binary_gain,
