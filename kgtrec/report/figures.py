@@ -31,6 +31,8 @@ TESTS = {
     "tukey": "randomised Tukey HSD tests",
     "pool": "t-tests of what judging the whole pool would give",
     "questions": "t-tests over other questions, of a sample of the judgements",
+    "seeds": "t-tests over training seeds and questions",
+    "best": "t-tests between the best seeds, over questions only",
 }
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to distinguish
 
