@@ -87,7 +87,9 @@ class Scores(Framed, PlottedResult):
         about = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] if self.seeds else []
         note = "; ".join([*about, *([f"intervals over {self.population}"] if self.population else [])])
         if low == "least":
-            note = "the least and the most that each value can be, of the answers below the ends of lists"
+            note = "; ".join(
+                [*about, "the least and the most that each value can be, of answers below the ends of lists"]
+            )
             note += f"; not known for {', '.join(unknown)}" if (unknown := self._without_ends()) else ""
         return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
 

@@ -263,6 +263,10 @@ class Power(Framed, PlottedResult):
             "mean ± standard deviation over seeds; families that share a letter do not differ "
             f"significantly over seeds and questions (p < {self.alpha:g}, Holm)"
         )
+        if single := [name for name, seeds in zip(self.systems, self.seeds, strict=True) if seeds == 1]:
+            caption += (
+                f"\none seed, taken to vary as the other family of a pair, if that has several: {', '.join(single)}"
+            )
         return Table(
             "families",
             "Families",
@@ -295,7 +299,8 @@ class Power(Framed, PlottedResult):
             Column("p_adjusted", "adjusted", form="p", least=least),
         )
         caption = (
-            "differences are first minus second; the pairs of a measure by descending p"
+            "differences are first minus second"
+            f"{', of means over seeds or of best seeds' * bool(self.seeds)}; the pairs of a measure by descending p"
             f"{lower_text(self.measures, self.higher_is_better)}"
         )
         return Table("pairs", "Pairs of systems", caption, self.to_table(), columns, rows.tolist())
@@ -536,6 +541,7 @@ def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
     )
 
 
+@np.errstate(invalid="ignore")  # of infinities
 def _power_of_families(
     items: Mapping[str, ItemScores],
     samples: Sequence[PairedSample],

@@ -67,7 +67,7 @@ def test_one_seed_has_the_interval_of_the_system():
 
 def test_the_interval_over_both_contains_that_over_test_sets():
     """Of both families that have seeds."""
-    found = evaluate(QRELS, runs(), ["RR", "P@5"], confidence=0.95, families="seeds")
+    found = evaluate(QRELS, runs(), ["RR", "P@2"], confidence=0.95, families="seeds")
     assert (found.low[:2] <= found.test_low[:2]).all()
     assert (found.high[:2] >= found.test_high[:2]).all()
 

@@ -49,6 +49,16 @@ def test_families_are_tested_by_both_sources_step_by_step():
     assert np.isnan(found.sd[0, 2])
 
 
+@pytest.mark.parametrize("worst", [np.nan, np.inf])
+def test_systems_without_a_value_have_no_test(worst):
+    """None for all pairs of the family, told once."""
+    value = scores().value
+    value[1, 4] = worst
+    with pytest.warns(KgtrecWarning, match="of a: their pairs have no p-value"):
+        found = power({"m": question_scores(value, systems=NAMES)}, families="seeds")
+    assert np.isnan(found.p[0, 0]).tolist() == [True, True, False]
+
+
 @pytest.mark.parametrize("higher", [True, False])
 def test_the_best_seeds_have_the_plain_t_test(higher):
     """Of the seed with the best value of each family, by the measure's direction, with its own difference."""
@@ -106,15 +116,6 @@ def test_families_that_share_a_letter_do_not_differ():
     ]
     assert f"{rows[1]['value']:.4f} ± {rows[1]['sd']:.4f} b" in shown(found, "table", ["families"])
     assert rf"\textsuperscript{{b}} $\pm$ {rows[1]['sd']:.4f}" in shown(found, "latex", ["families"])
-
-
-def test_systems_without_a_value_have_no_test():
-    """NaN for all pairs of the family, told once."""
-    value = scores().value
-    value[1, 4] = np.nan
-    with pytest.warns(KgtrecWarning, match="of a: their pairs have no p-value"):
-        found = power({"m": question_scores(value, systems=NAMES)}, families="seeds")
-    assert np.isnan(found.p[0, 0]).tolist() == [True, True, False]
 
 
 def test_a_single_family_is_refused():
