@@ -258,22 +258,7 @@ class Power(Framed, PlottedResult):
                 "groups": imported("report.cells", "letters_of")(compact_letters(differ[np.ix_(order, order)])),
             }
             parts.append(long_table((n,), columns))
-        value = Column("value", digits="measure", better="measure", deviation="sd", groups="groups", among=("measure",))
-        caption = (
-            "mean ± standard deviation over seeds; families that share a letter do not differ "
-            f"significantly over seeds and questions (p < {self.alpha:g}, Holm)"
-        )
-        if single := [name for name, seeds in zip(self.systems, self.seeds, strict=True) if seeds == 1]:
-            caption += (
-                f"\none seed, taken to vary as the other family of a pair, if that has several: {', '.join(single)}"
-            )
-        return Table(
-            "families",
-            "Families",
-            caption,
-            pa.concat_tables(parts),
-            (*map(Column, ("measure", "system", "seeds")), value),
-        )
+        return families_table(pa.concat_tables(parts), self.alpha)
 
     def _pairs(self) -> Table:
         """The pairs of each measure, the smallest p last as on the curve."""
@@ -343,6 +328,18 @@ def power_columns(alpha: float) -> tuple[Column, ...]:
         Column("smallest", "smallest found", form="difference"),
         Column("largest_missed", "largest missed", form="difference"),
     )
+
+
+def families_table(data: pa.Table, alpha: float, key: str = "families", title: str = "Families") -> Table:
+    """Return the table of families, whose letters are of tests over seeds and questions at level ``alpha``."""
+    value = Column("value", digits="measure", better="measure", deviation="sd", groups="groups", among=("measure",))
+    caption = (
+        "Mean \N{PLUS-MINUS SIGN} standard deviation over seeds. Families that share a letter do not differ "
+        f"significantly over seeds and questions (p < {alpha:g}, Holm)."
+    )
+    if single := pc.unique(data["system"].filter(pc.equal(data["seeds"], 1))).to_pylist():
+        caption += f"\nOne seed, taken to vary as the other family of a pair, if that has several: {', '.join(single)}."
+    return Table(key, title, caption, data, (*map(Column, ("measure", "system", "seeds")), value))
 
 
 def distinct_tests(summary: pa.Table) -> list[int]:
@@ -541,7 +538,6 @@ def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
     )
 
 
-@np.errstate(invalid="ignore")  # of infinities
 def _power_of_families(
     items: Mapping[str, ItemScores],
     samples: Sequence[PairedSample],
@@ -560,26 +556,27 @@ def _power_of_families(
     shape = len(every), len(SEED_TESTS), len(several) * (len(several) - 1) // 2
     difference, error, freedom = np.full((3, *shape), np.nan)
     averaged = []
-    for place, (scores, sample) in enumerate(zip(every, samples, strict=True)):
-        rising = value[place] if scores.higher_is_better else -value[place]
-        means = np.stack([sample.value[own].mean(axis=0) for own in several])
-        known = np.array([sample.known[own].all() for own in several])
-        averaged.append(replace(sample, value=means, known=known))
-        for test, rows in enumerate((means, sample.value[[own[np.argmax(rising[own])] for own in several]])):
-            difference[place, test] = paired_tests.differences(rows)[0]
-            error[place, test], n_clusters = paired_tests.clustered_errors(rows, sample.cluster)
-            freedom[place, test] = n_clusters - 1
-        alone = [  # error of each one's mean
-            paired_tests.clustered_errors(np.stack([row, np.zeros(len(row))]), sample.cluster)[0][0]
-            for row in (*sample.value, *means)
-        ]
-        parts = [
-            seed_components(sample.value[own].mean(axis=1), np.array(alone)[own], of_mean)
-            for own, of_mean in zip(several, alone[len(sample.value) :], strict=True)
-        ]
-        between, noise = np.array(parts).T
-        mine = error[place, 0], freedom[place, 0]
-        error[place, 0], freedom[place, 0] = pairs_over_both(*mine, between, noise, n_seeds)
+    with np.errstate(invalid="ignore"):  # of infinities
+        for place, (scores, sample) in enumerate(zip(every, samples, strict=True)):
+            rising = value[place] if scores.higher_is_better else -value[place]
+            means = np.stack([sample.value[own].mean(axis=0) for own in several])
+            known = np.array([sample.known[own].all() for own in several])
+            averaged.append(replace(sample, value=means, known=known))
+            for test, rows in enumerate((means, sample.value[[own[np.argmax(rising[own])] for own in several]])):
+                difference[place, test] = paired_tests.differences(rows)[0]
+                error[place, test], n_clusters = paired_tests.clustered_errors(rows, sample.cluster)
+                freedom[place, test] = n_clusters - 1
+            alone = [  # error of each one's mean
+                paired_tests.clustered_errors(np.stack([row, np.zeros(len(row))]), sample.cluster)[0][0]
+                for row in (*sample.value, *means)
+            ]
+            parts = [
+                seed_components(sample.value[own].mean(axis=1), np.array(alone)[own], of_mean)
+                for own, of_mean in zip(several, alone[len(sample.value) :], strict=True)
+            ]
+            between, noise = np.array(parts).T
+            mine = error[place, 0], freedom[place, 0]
+            error[place, 0], freedom[place, 0] = pairs_over_both(*mine, between, noise, n_seeds)
     statistic = np.divide(difference, error, out=np.full(shape, np.nan), where=error > 0)
     half = np.where(error > 0, stdtrit(freedom, 1 - alpha / 2) * error, np.nan)
     p = 2 * stdtr(freedom, -np.abs(statistic))

@@ -23,7 +23,8 @@ def deviation(value: ArrayLike) -> Floats:
     several = np.asarray(value, np.float64)
     if len(several) < 2:
         return np.full(several.shape[1:], np.nan)
-    return np.where(np.ptp(several, axis=0) == 0, 0.0, several.std(axis=0, ddof=1))
+    with np.errstate(invalid="ignore"):  # of infinities
+        return np.where(np.ptp(several, axis=0) == 0, 0.0, several.std(axis=0, ddof=1))
 
 
 def seeds_reach(sd: Floats, n_seeds: ArrayLike, confidence: float) -> Floats:
