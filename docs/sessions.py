@@ -39,6 +39,7 @@ PAGES = (
     "docs/open-world.md",
     "docs/open-world-estimate.md",
     "docs/power.md",
+    "docs/training-seeds.md",
     "docs/stability.md",
 )
 PAGES_WITH_DATA = ("docs/papers.md",)  # whose sessions read public data, which is not part of the repository

@@ -11,13 +11,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.common import counting, say
-from kgtrec.cli.inputs import is_campaign, read_judgements, read_sampled, read_systems, systems_of
-from kgtrec.cli.options import SHARE, Whole, listing_option, option, refuse_idle, sides_option, ties_option
+from kgtrec.cli.inputs import is_campaign, read_families_of, read_judgements, read_sampled, read_systems, systems_of
+from kgtrec.cli.options import (
+    SHARE,
+    Whole,
+    family_option,
+    listing_option,
+    option,
+    refuse_idle,
+    sides_option,
+    ties_option,
+)
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, has_only_answers
+from kgtrec.formats.trec.runs import default_name
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -69,6 +79,7 @@ def _measures() -> Iterator[str]:
     "Default: triple, if the qrels' answers are the collection's test triples; else question.",
     ("triple", "question"),
 )
+@family_option("One row for each family of systems that were trained several times.")
 @machine_option
 @listing_option("--list-measures", "List the measures and exit.", _measures)
 def command(
@@ -80,6 +91,7 @@ def command(
     sort: str | None,
     weights: str | None,
     machine: str | None,
+    families: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file, a collection, or a campaign).
@@ -95,6 +107,9 @@ def command(
     orders (expected), first (optimistic), in one random order (nondeterministic) and, for runs, by label (trec). apart
     is the distance between optimistic and pessimistic.
 
+    --family gives mean and standard deviation over the seeds of each family; with --confidence intervals are over other
+    test sets and other seeds, and CSV and JSON have those over one of them too.
+
     \b
     kgtrec evaluate C ranks/*.ranks.parquet
     kgtrec evaluate qrels.txt transe.run.gz -m AP@20 -m nDCG@20 -m RR
@@ -102,12 +117,14 @@ def command(
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per popularity --quantiles 10 --out popularity.svg
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
+    kgtrec evaluate C ranks --family seeds --confidence 0.95 --format latex
     kgtrec evaluate campaign ranks/*.ranks.parquet --ties nondeterministic --machine learned
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     refuse_idle(("machine",), NO_CAMPAIGN, when=not is_campaign(qrels))
     if scoring.options["ties"] == "all":
-        refuse_idle(("sort", "per", "quantiles", "sides", "float32", "confidence", "weights", "machine"), "--ties all")
+        idle = ("sort", "per", "quantiles", "sides", "float32", "confidence", "weights", "machine", "families")
+        refuse_idle(idle, "--ties all")
         if is_campaign(qrels):
             raise KgtrecError(f"expected qrels or a collection with --ties all, found the campaign {qrels}")
         _show_all_orders(qrels, systems, scoring, output)
@@ -132,6 +149,8 @@ def command(
 
         judgements = read_sampled(qrels, machine) if is_campaign(qrels) else read_judgements(qrels)
         keywords = scoring.keywords()
+        if families:
+            options["families"] = read_families_of(families, [default_name(path) for path in systems])
         if isinstance(judgements, SampledQrels):
             keywords["weights"] = weights
         else:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import is_mixed
 from kgtrec.data.run import Run
-from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, nearest
 from kgtrec.formats.files import reading
 from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 AnyPath = TypeVar("AnyPath", str, Path)
 
+_UNWRITABLE = frozenset("\t\r\n")  # in runs.tsv
 _HEAD = 1 << 18  # the rank column is checked in this many bytes of a run
 _AT_ODDS = 0.1  # with a smaller share of lines whose rank contradicts the score, rounded scores may be the reason
 
@@ -166,3 +168,38 @@ def _note_ranks(path: str) -> None:
             f"note: {path}: on {off:,} of the first {len(ranks):,} lines the rank contradicts the score; as in "
             "trec_eval, higher scores come first; check whether the scores are distances, see kgtrec check"
         )
+
+
+def read_families_of(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
+    """Return run -> family, from names, patterns and files; a run has at most one family."""
+    from kgtrec.evaluation.families import SEEDS, seeds_of
+    from kgtrec.formats.campaign.pools import read_families
+
+    if wrong := next((run for run in runs if not _UNWRITABLE.isdisjoint(run)), None):
+        raise KgtrecError(f"expected names of runs without tab and line break, found {wrong!r}; rename the file")
+    family_of: dict[str, str] = {}
+    for text in texts:
+        pattern, equals, name = text.partition("=")
+        if text == SEEDS:
+            named = seeds_of(runs)
+        elif equals:
+            named = {run: name for run in runs if fnmatchcase(run, pattern)}
+            if not name.strip():
+                raise KgtrecError(f"--family: expected PATTERN=NAME, found no name in {text!r}")
+            if not _UNWRITABLE.isdisjoint(name):
+                raise KgtrecError(f"--family: expected a name without tab and line break, found {name!r}")
+            if not named:
+                raise KgtrecError(
+                    f"--family: expected a pattern that matches a run ({', '.join(runs[:5])}), found {pattern!r}"
+                    f"{nearest(pattern, runs)}"
+                )
+        else:
+            named = read_families(Path(text))
+            if wrong := next((run for run, family in named.items() if not family.strip()), None):
+                raise FormatError(f"expected a family of each run, found none of {wrong!r}", path=text)
+            if wrong := next((run for run in named if run not in runs), None):
+                raise FormatError(f"expected runs that are given, found {wrong!r}{nearest(wrong, runs)}", path=text)
+        for run, family in named.items():
+            if family_of.setdefault(run, family) != family:
+                raise KgtrecError(f"--family: expected one family for {run!r}, found {family_of[run]!r} and {family!r}")
+    return family_of

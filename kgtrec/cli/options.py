@@ -220,6 +220,17 @@ def sides_option(about: str) -> Callable[[Command], Command]:
     return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.", default=SIDES)
 
 
+def family_option(about: str) -> Callable[[Command], Command]:
+    """Add the option ``--family``, which :func:`kgtrec.cli.inputs.read_families_of` reads."""
+    return option(
+        "--family families",
+        f"{about} seeds: NAME.s1, NAME-seed2 and the like are NAME; or the name of those that match a pattern, or a "
+        "file of run TAB family with a header; may be repeated.",
+        multiple=True,
+        metavar="seeds|PATTERN=NAME|FILE",
+    )
+
+
 def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
     """Add the option ``--ties``, which may take ``more`` than policies; ``about`` them."""
     from kgtrec.evaluation.scoring import TIE_POLICIES

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,14 @@ from numpy.typing import NDArray
 
 from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import say
-from kgtrec.cli.inputs import by_name, files_of, is_campaign, read_questions
+from kgtrec.cli.inputs import by_name, files_of, is_campaign, read_families_of, read_questions
 from kgtrec.cli.options import (
     COUNT,
     PATH,
     SHARE,
     Real,
     choices_option,
+    family_option,
     force_option,
     is_mixed,
     listed,
@@ -35,8 +35,8 @@ from kgtrec.cli.options import (
 from kgtrec.cli.output import FORMATS, Output, form_of
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
-from kgtrec.errors import FormatError, KgtrecError, counted, nearest, require
-from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
+from kgtrec.errors import FormatError, KgtrecError, counted, require
+from kgtrec.formats.campaign.pools import require_writable, write_pool
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 from kgtrec.formats.output.outputs import together, write_text
 from kgtrec.formats.trec.qrels import read_qrels
@@ -62,7 +62,6 @@ from kgtrec.report.progress import progress_bar
 from kgtrec.report.show import shown
 
 _RANKS = ".ranks.parquet"
-_UNWRITABLE = frozenset("\t\r\n")  # in runs.tsv
 
 
 def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int, float], ...]:
@@ -87,12 +86,7 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
     "Triples (head TAB relation TAB tail): only their questions are pooled, and only these triples are known answers.",
     PATH,
 )
-@option(
-    "--family families",
-    "Family of the runs whose names match the pattern, or file of run TAB family with a header; may be repeated.",
-    multiple=True,
-    metavar="PATTERN=NAME|FILE",
-)
+@family_option("Families of runs.")
 @mixed_option
 @seed_option("Random seed of ties, turns and samples.")
 @option(
@@ -183,7 +177,7 @@ def command(
     rows, known_answers = known_answers_of_triples(test, read_triples(known_path)) if known_path else (None, None)
     if questions_path:
         rows = _question_rows(questions_path, test)
-    family_of = _families(options["families"], [default_name(file) for file in files])
+    family_of = read_families_of(options["families"], [default_name(file) for file in files])
     reading: dict[str, Any] = {"depth": options["depth"] or chosen.depth, "cut": options["cut"]}
     own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
     budget, seed = options["budget"], options["seed"]
@@ -289,33 +283,3 @@ def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
     expected = "expected ids of questions of the collection, one per line"
     require(row >= 0, lambda place: FormatError(f"{expected}, found {ids[place]!r}", path))
     return row
-
-
-def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
-    """Run -> family, from patterns and files; a run has at most one family."""
-    if wrong := next((run for run in runs if not _UNWRITABLE.isdisjoint(run)), None):
-        raise KgtrecError(f"expected names of runs without tab and line break, found {wrong!r}; rename the file")
-    family_of: dict[str, str] = {}
-    for text in texts:
-        pattern, equals, name = text.partition("=")
-        if equals:
-            named = {run: name for run in runs if fnmatchcase(run, pattern)}
-            if not name.strip():
-                raise KgtrecError(f"--family: expected PATTERN=NAME, found no name in {text!r}")
-            if not _UNWRITABLE.isdisjoint(name):
-                raise KgtrecError(f"--family: expected a name without tab and line break, found {name!r}")
-            if not named:
-                raise KgtrecError(
-                    f"--family: expected a pattern that matches a run ({', '.join(runs[:5])}), found {pattern!r}"
-                    f"{nearest(pattern, runs)}"
-                )
-        else:
-            named = read_families(Path(text))
-            if wrong := next((run for run, family in named.items() if not family.strip()), None):
-                raise FormatError(f"expected a family of each run, found none of {wrong!r}", path=text)
-            if wrong := next((run for run in named if run not in runs), None):
-                raise FormatError(f"expected runs of this pool, found {wrong!r}{nearest(wrong, runs)}", path=text)
-        for run, family in named.items():
-            if family_of.setdefault(run, family) != family:
-                raise KgtrecError(f"--family: expected one family for {run!r}, found {family_of[run]!r} and {family!r}")
-    return family_of

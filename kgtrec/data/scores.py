@@ -28,7 +28,8 @@ _POPULATIONS = {
 }
 OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
 BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link")
-_ENDS = ("least", "most", "low", "high", "effective")  # columns beside the values
+#: columns beside the values
+_ENDS = ("sd", "least", "most", "low", "high", "effective", "test_low", "test_high", "seeds_low", "seeds_high")
 _MOST_PARTS = 40  # columns of a heat map that can be read
 
 
@@ -51,17 +52,27 @@ class Scores(Framed, PlottedResult):
     most: NDArray[np.float64] | None = None
     drawn: str = ""  # the unit that the intervals resample, "triple" or "question"; "" without intervals
     confidence: float | None = None  # of the intervals
+    # of families, whose values are means over seeds: how many each has, and (systems, measures, items) their standard
+    # deviation; intervals are over test sets and seeds, and these over test sets alone, and over seeds alone
+    seeds: tuple[int, ...] = ()
+    sd: NDArray[np.float64] | None = None
+    test_low: NDArray[np.float64] | None = None
+    test_high: NDArray[np.float64] | None = None
+    seeds_low: NDArray[np.float64] | None = None
+    seeds_high: NDArray[np.float64] | None = None
 
     @property
     def population(self) -> str:
         """The population that the intervals are about, in words; "" without intervals."""
-        return _POPULATIONS.get(self.drawn, "")
+        return _POPULATIONS.get(self.drawn, "") + ", and other training seeds" * bool(self.seeds and self.drawn)
 
     def to_table(self) -> pa.Table:
         """Return the long form: system, measure, the items, value; where answers are below ends of cut lists least
-        and most; with intervals low, high, effective and drawn.
+        and most; with intervals low, high, effective and drawn; of families also seeds, sd, and with intervals
+        test_low, test_high, seeds_low and seeds_high.
         """
         columns: dict[str, Any] = {"system": (0, self.systems), "measure": (1, self.measures)}
+        columns |= {"seeds": (0, np.array(self.seeds, np.int64))} if self.seeds else {}
         columns |= {name: (2, labels) for name, labels in self.items.items()}
         columns |= {"value": self.values} | {name: ends for name in _ENDS if (ends := getattr(self, name)) is not None}
         return long_table(self.values.shape, columns | ({"drawn": self.drawn} if self.drawn else {}))
@@ -73,11 +84,15 @@ class Scores(Framed, PlottedResult):
         value = Column(
             "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
         )
-        columns = (*map(Column, ("system", *self.items)), value)
+        value = value if self.sd is None else replace(value, deviation="sd")
+        columns = (*map(Column, ("system", *["seeds"] * bool(self.seeds), *self.items)), value)
+        about = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] if self.seeds else []
         level = "" if self.confidence is None else f"{100 * self.confidence:.12g}% "
-        note = f"{level}intervals over {self.population}" if self.population else ""
+        note = "; ".join([*about, *([f"{level}intervals over {self.population}"] if self.population else [])])
         if low == "least":
-            note = "the least and the most that each value can be, of the answers below the ends of lists"
+            note = "; ".join(
+                [*about, "the least and the most that each value can be, of answers below the ends of lists"]
+            )
             note += f"; not known for {', '.join(unknown)}" if (unknown := self._without_ends()) else ""
         return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
 
@@ -175,8 +190,9 @@ class Scores(Framed, PlottedResult):
         is_lower_better = imported("measures.names", "better_of")(self.measures[place]) == "lower"
         order = np.argsort(totals if is_lower_better else -totals, kind="stable")
         rows = {name: ends[order] for name in ("values", *_ENDS) if (ends := getattr(self, name)) is not None}
-        systems, tied = (tuple(column[row] for row in order) if column else () for column in (self.systems, self.tied))
-        return replace(self, systems=systems, tied=tied, **rows)
+        several = (self.systems, self.tied, self.seeds)
+        systems, tied, seeds = (tuple(column[row] for row in order) if column else () for column in several)
+        return replace(self, systems=systems, tied=tied, seeds=seeds, **rows)
 
     def to_frame(self, *, wide: bool = False) -> pd.DataFrame:
         """Make a data frame of :meth:`to_table`; ``wide``: a row per system and item, a column per measure."""
@@ -262,7 +278,7 @@ class Scores(Framed, PlottedResult):
                     loser = second if winner == first else first
                     is_better[row_of[winner], self.measures.index(measure), row_of[loser]] = True
         names = {system: f"({own}) {system}" for system, own in zip(self.systems, letters_of(np.eye(n)), strict=True)}
-        of_system, of_value = table.columns
+        of_system, *others, of_value = table.columns
         about = (
             f"letters{'' if len(tested) == len(self.measures) else ' of ' + ', '.join(tested)}: "
             f"better than these systems by {imported('report.figures', 'TESTS')[tests.main_test]}, "
@@ -271,7 +287,7 @@ class Scores(Framed, PlottedResult):
         return replace(
             table,
             data=table.data.append_column("letters", pa.array(letters_of(is_better.reshape(-1, n)), pa.string())),
-            columns=(replace(of_system, names=names), replace(of_value, groups="letters")),
+            columns=(replace(of_system, names=names), *others, replace(of_value, groups="letters")),
             note="; ".join(filter(None, (table.note, about))),
         )
 

@@ -71,6 +71,8 @@ class Column:
         ``measure``: as for the measure that ``digits`` names.
     low, high : str
         Columns with the ends of an interval around the value.
+    deviation : str
+        Column with the standard deviation of the value, written after it: ``0.3420 ± 0.0030``.
     groups : str
         Column with letters: rows that share one do not differ significantly.
     form : {"number", "share", "change", "p", "difference", "count", "significant"}
@@ -97,6 +99,7 @@ class Column:
     better: Literal["higher", "lower", "neither", "measure"] = "neither"
     low: str = ""
     high: str = ""
+    deviation: str = ""
     groups: str = ""
     form: Literal["number", "share", "change", "p", "difference", "count", "significant"] = "number"
     least: float | Sequence[float] = 1e-4
@@ -137,7 +140,8 @@ class Table:
             raise KgtrecError(f"table {self.key}: expected at least one column, found none")
         for column in shown:
             digits = column.digits if isinstance(column.digits, str) else ""
-            beside = column.low, column.high, column.groups, column.across, column.parts, digits, *column.among
+            parts = "low", "high", "deviation", "groups", "across", "parts"
+            beside = (*(getattr(column, part) for part in parts), digits, *column.among)
             if lacking := [name for name in (column.name, *filter(None, beside)) if name not in data.column_names]:
                 raise KgtrecError(
                     f"table {self.key}: expected a column {lacking[0]!r} in the data, found "
@@ -176,7 +180,7 @@ class Table:
         for place, (label, *key) in enumerate(zip(labels, *others, strict=True)):
             rows.setdefault(tuple(key), {}).setdefault(label, place)
         wide = data.take(places_of([min(row.values()) for row in rows.values()]))
-        parts = {part: getattr(spread, part) for part in ("name", "low", "high", "groups", "digits")}
+        parts = {part: getattr(spread, part) for part in ("name", "low", "high", "deviation", "groups", "digits")}
         named = {part: name for part, name in parts.items() if isinstance(name, str) and name}
         columns = []
         for label in dict.fromkeys(labels):

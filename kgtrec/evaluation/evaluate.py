@@ -15,7 +15,8 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError, counted, unwarned, warn
+from kgtrec.errors import CollectionError, KgtrecError, counted, unwarned, warn
+from kgtrec.evaluation.families import families_of
 from kgtrec.evaluation.given import AnyQrels, Systems
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
@@ -23,7 +24,8 @@ from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_bet
 from kgtrec.evaluation.prepared import Prepared, prepared
 from kgtrec.evaluation.sampled import estimated_scores
 from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
-from kgtrec.evaluation.summarise import summarise
+from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.kernels.statistics.training_seeds import deviation, seeds_reach
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, digits_of
 
 
@@ -43,6 +45,7 @@ def evaluate(
     weights: str | Mapping[str, float] | None = None,
     confidence: float | None = None,
     drawn: str | None = None,
+    families: str | Mapping[str, str] | None = None,
     seed: int = 0,
     mixed: bool = False,
 ) -> Scores:
@@ -94,6 +97,10 @@ def evaluate(
         What other test sets are sampled from: test triples of the same graph, so that large questions stay large, or
         questions with all their answers. Default: triples, if the qrels' answers are the test triples of the
         collection, else questions.
+    families : "seeds" or mapping of str to str, optional
+        Systems that were trained several times, system to family; "seeds" recognises names such as ``transe.s1`` and
+        ``transe-seed2``. One row for each family: mean and standard deviation over its seeds, and with a confidence the
+        intervals over test sets, over seeds, and over both.
     seed : int
         Random seed.
     mixed : bool
@@ -147,7 +154,7 @@ def evaluate(
     )
     if isinstance(qrels, SampledQrels):
         given = (("per", per), ("quantiles", quantiles != 4), ("float32", float32), ("drawn", drawn))
-        if idle := [name for name, used in given if used]:
+        if idle := [name for name, used in (*given, ("families", families)) if used]:
             raise KgtrecError(f"expected no --{idle[0]} with a sample of the judgements, found one; leave it out")
         return estimated_scores(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
     inputs = prepared(qrels, systems, measures, scoring, per, quantiles)
@@ -181,10 +188,14 @@ def evaluate(
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (matched, *(match(system, judgements, ties, seed, below) for below in BELOW if matched.is_cut))
 
-    scores = _scored(inputs, matched_systems(), intervals)
+    scores = _scored(inputs, matched_systems(), intervals, families)
     for _, line in no_better_than_chance(compared_with_chance):
         warn(line)
-    _warn_moved(moved, len(scores.systems) * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures))
+    _warn_moved(
+        moved,
+        (sum(scores.seeds) or len(scores.systems))
+        * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures),
+    )
     return scores
 
 
@@ -226,18 +237,26 @@ def _warn_moved(moved: Sequence[Moved], n_totals: int) -> None:
         )
 
 
-def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], intervals: Intervals | None) -> Scores:
+def _scored(
+    inputs: Prepared,
+    systems: Iterable[tuple[MatchedSystem, ...]],
+    intervals: Intervals | None,
+    families: str | Mapping[str, str] | None,
+) -> Scores:
     """The numbers of every system, one after the other, their ends where its lists are cut, and their intervals."""
     measures, breakdown, is_alike = inputs.measures, inputs.breakdown, inputs.weighting.by_question
     names: list[str] = []
     values, ends, spans, tied = [], [], [], []
+    kept: list[list[ItemValues]] = []  # of each system, if families need them
     is_cut = False
     for matched, *bounds in systems:
         items = [(measure, inputs.items_of(measure, matched)) for measure in measures]
         values.append([summarise(*own, breakdown.size, matched.name) for own in items])
         ends.append([_ends_of(inputs, measure, bounds, values[-1][i]) for i, measure in enumerate(measures)])
         is_cut |= bool(bounds)
-        if intervals is not None:
+        if families is not None:
+            kept.append([own for _, own in items])
+        elif intervals is not None:
             spans.append([intervals.of(*own, breakdown.size, matched.name, alike=is_alike(own[0])) for own in items])
         names.append(matched.name)
         tied.append(matched.tied)
@@ -246,6 +265,8 @@ def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], inte
     if is_cut:
         both = np.array(ends)
         scores = replace(scores, least=both.min(axis=2), most=both.max(axis=2))
+    if families is not None:
+        return _by_family(scores, kept, families_of(names, families), inputs, intervals)
     if intervals is None:
         return scores
     low, high = np.array([[own.ends for own in row] for row in spans]).transpose(2, 0, 1, 3)
@@ -254,6 +275,51 @@ def _scored(inputs: Prepared, systems: Iterable[tuple[MatchedSystem, ...]], inte
     scores = replace(scores, low=low, high=high, effective=effective, drawn=drawn, confidence=confidence)
     _warn_without_interval(scores, drawn, inputs)
     return scores
+
+
+def _by_family(
+    scores: Scores,
+    kept: list[list[ItemValues]],
+    families: Mapping[str, NDArray[np.intp]],
+    inputs: Prepared,
+    intervals: Intervals | None,
+) -> Scores:
+    """The numbers of every family: means over its seeds, with their deviations and intervals."""
+
+    def means(cube: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([cube[own].mean(axis=0) for own in families.values()])
+
+    for place, measure in enumerate(inputs.measures):
+        for family, own in families.items():
+            first, *others = (kept[seed][place].question for seed in own)
+            if different := [len(other) for other in others if not np.array_equal(first, other)]:
+                raise CollectionError(
+                    f"{measure.label}: expected the same questions for all seeds of {family}, found {len(first)} and "
+                    f"{different[0]}, or others; count questions that a run lacks as empty lists (missing='zero')"
+                )
+    values, sd = means(scores.values), np.array([deviation(scores.values[own]) for own in families.values()])
+    n, tied = [len(own) for own in families.values()], tuple(means(np.array(scores.tied)).tolist())
+    found = replace(scores, systems=tuple(families), values=values, tied=tied, seeds=tuple(n), sd=sd)
+    if scores.least is not None and scores.most is not None:
+        found = replace(found, least=means(scores.least), most=means(scores.most))
+    if intervals is None:
+        return found
+    size, is_alike = inputs.breakdown.size, inputs.weighting.by_question
+    spans = [
+        [
+            intervals.of_seeds(measure, [kept[seed][place] for seed in own], size, family, alike=is_alike(measure))
+            for place, measure in enumerate(inputs.measures)
+        ]
+        for family, own in families.items()
+    ]
+    ends = dict(
+        zip(("test_low", "test_high", "low", "high", "effective"), np.array(spans).transpose(2, 0, 1, 3), strict=True)
+    )
+    half = seeds_reach(sd, np.array(n)[:, None, None], intervals.confidence)
+    over = {"drawn": intervals.drawn, "confidence": intervals.confidence}
+    found = replace(found, **ends, seeds_low=values - half, seeds_high=values + half, **over)
+    _warn_without_interval(found, intervals.drawn, inputs)
+    return found
 
 
 def _ends_of(
@@ -277,9 +343,10 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
     """Warn of the measures with too few units for an interval, and give their number."""
     lacking, way_out = [], False
     for place, measure in enumerate(inputs.measures):
-        if scores.low is None or scores.effective is None or measure.record.form == "z":
+        low = scores.low if scores.test_low is None else scores.test_low
+        if low is None or scores.effective is None or measure.record.form == "z":
             continue
-        without = np.isnan(scores.low[:, place]) & ~np.isnan(scores.values[:, place])
+        without = np.isnan(low[:, place]) & ~np.isnan(scores.values[:, place])
         if measure.record.aggregate == "sum" or not without.any():
             continue
         effective = scores.effective[:, place][without]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -13,6 +14,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
+from kgtrec.kernels.statistics.training_seeds import both_sources, seed_components
 from kgtrec.measures.aggregate import GEOMETRIC_FLOOR, LINKS, MedianRanks, Medians
 from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Aggregate
@@ -87,9 +89,40 @@ class Intervals:
         else:
             parts = quotients(units, *fraction(measure, items))
             ends, effective = interval_of(measure, parts, self.confidence), parts.effective
+        return self._shown(measure, ends, effective, items, name, alike=alike)
+
+    def of_seeds(
+        self, measure: AnyMeasure, seeds: Sequence[ItemValues], size: int, name: str, *, alike: bool
+    ) -> Floats:
+        """Compute the intervals of the mean over the seeds of a system, over other test sets, and other seeds too.
+
+        (5, size): the ends of both, and the effective number of units. The items of all seeds are the same. NaN as for
+        one system, and for medians; the last ends for one seed.
+        """
+        record = measure.record
+        if record.form == "z" or record.aggregate in ("sum", "median") or not len(seeds[0].value):
+            return np.full((5, size), np.nan)
+        units = self._units_of(measure, seeds[0], size)
+        parts = [fraction(measure, items) for items in seeds]
+        own = [quotients(units, *part) for part in parts]
+        whole = quotients(units, *(np.mean(sums, axis=0) for sums in zip(*parts, strict=True)))
+        between, noise = seed_components([each.value for each in own], [each.error for each in own], whole.error)
+        error, freedom = both_sources(
+            whole.error, whole.effective - 1, [between], [noise], [[1 / len(seeds)]], [[len(seeds)]]
+        )
+        both = Quotients(whole.value, error, np.where(np.isnan(between), np.nan, freedom + 1))
+        over = (interval_of(measure, each, self.confidence) for each in (whole, both))
+        shown = [self._shown(measure, ends, whole.effective, seeds[0], name, alike=alike) for ends in over]
+        return np.vstack([*(own.ends for own in shown), whole.effective])
+
+    def _shown(
+        self, measure: AnyMeasure, ends: Floats, effective: Floats, items: ItemValues, name: str, *, alike: bool
+    ) -> Interval:
+        """The interval, adjusted for chance, where it has enough units."""
+        record = measure.record
         if record.form != "plain" and record.chance is None:
             # the chance level of a geometric mean and the like hardly varies with the test set, so this one's is used
-            expectation = chance_level(measure, items, size, name)[0]
+            expectation = chance_level(measure, items, len(effective), name)[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 ends = (ends - expectation) / (record.optimum - expectation)
         is_enough = effective >= least_effective(measure, self.drawn, alike=alike)

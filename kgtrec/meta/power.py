@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
@@ -18,11 +18,14 @@ from kgtrec.data.lazy import imported
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
+from kgtrec.evaluation.families import families_of
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
 from kgtrec.evaluation.sampled import SampleEstimates, sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
+from kgtrec.kernels.statistics.compact_letters import compact_letters
 from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, Part, ResampledTest, TukeyTest
+from kgtrec.kernels.statistics.training_seeds import deviation, pairs_over_both, seed_components
 from kgtrec.measures.names import better_of
 from kgtrec.workers.results import Helper, Piece, number_of_workers, results
 
@@ -34,18 +37,22 @@ if TYPE_CHECKING:
 POWER_TESTS = ("t", "clustered", "bootstrap", "tukey", "sign")
 #: those of estimates from a designed sample of the judgements: over other samples of the pool, and over other questions
 SAMPLE_TESTS = ("pool", "questions")
+#: those of families: over seeds and questions, and over questions only, of the best seed of each
+SEED_TESTS = ("seeds", "best")
 _TEST_NAMES = {
     "clustered": "t, clustered",
     "tukey": "Tukey HSD",
     "sign": "sign, side by side",
     "pool": "t, whole pool",
     "questions": "t, other questions",
+    "seeds": "t, seeds and questions",
+    "best": "t, best seeds",
 }
 Resample = Literal["question", "item"]
 #: units that the bootstrap and Tukey's test resample and shuffle; the first is the default
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: the test that a summary reports: the first of these that was made
-MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey", "sign", "questions")
+MAIN_TESTS = ("clustered", "t", "bootstrap", "tukey", "sign", "questions", "seeds")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +65,7 @@ class Power(Framed, PlottedResult):
 
     systems: tuple[str, ...]
     measures: tuple[str, ...]  # as spelled by the caller
-    tests: tuple[str, ...]  # of POWER_TESTS, or SAMPLE_TESTS
+    tests: tuple[str, ...]  # of POWER_TESTS, or SAMPLE_TESTS, or SEED_TESTS
     alpha: float
     repeats: int  # bootstrap samples, and shuffles
     items: tuple[str, ...]  # per measure, "answers" or "questions"
@@ -73,12 +80,15 @@ class Power(Framed, PlottedResult):
     statistic: NDArray[np.float64]  # (measures, tests, pairs) Student's t; NaN for tests without one
     p: NDArray[np.float64]  # (measures, tests, pairs)
     adjusted: NDArray[np.float64]  # (measures, tests, pairs) by Holm's method; for Tukey p itself, which holds for all
-    # (measures, tests, pairs) ends of intervals of level 1 - alpha, of estimates from a sample of the judgements
+    # (measures, tests, pairs) ends of intervals of level 1 - alpha, of families and of estimates from a sample
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     # (measures, pairs, 2) questions on which the measure prefers the first list, and the second; with the test "sign".
     # NaN for systems with items that have no value
     preferred: NDArray[np.float64] | None = None
+    seeds: tuple[int, ...] = ()  # of families, which are the systems then; values are means over seeds
+    sd: NDArray[np.float64] | None = None  # (measures, families) standard deviation of the value over seeds
+    of_test: NDArray[np.float64] | None = None  # (measures, tests, pairs) the difference that each test is about
 
     def __repr__(self) -> str:
         n_pairs = self.difference.shape[1]
@@ -93,7 +103,16 @@ class Power(Framed, PlottedResult):
     @property
     def better(self) -> NDArray[np.object_]:
         """(measures, pairs) the better system, by the measure's direction; "" for equal values."""
-        ahead = np.where(np.array(self.higher_is_better)[:, None], self.difference, -self.difference)
+        return self._better(self.difference[:, None])[:, 0]
+
+    @property
+    def _tested(self) -> NDArray[np.float64]:
+        """(measures, tests or 1, pairs) the difference that each test is about."""
+        return self.difference[:, None] if self.of_test is None else self.of_test
+
+    def _better(self, difference: NDArray[np.float64]) -> NDArray[np.object_]:
+        """(measures, tests, pairs) the system in favour of which the differences are."""
+        ahead = np.where(np.array(self.higher_is_better)[:, None, None], difference, -difference)
         named = np.array([*self.systems, ""], object)
         first, second = self.pairs
         return named[np.select([ahead > 0, ahead < 0], [first, second], len(self.systems))]
@@ -122,13 +141,13 @@ class Power(Framed, PlottedResult):
     @property
     def smallest(self) -> NDArray[np.float64]:
         """(measures, tests) smallest absolute difference with p below alpha; NaN where there is none."""
-        gap = np.where(self.p < self.alpha, np.abs(self.difference)[:, None], np.nan)
+        gap = np.where(self.p < self.alpha, np.abs(self._tested), np.nan)
         return np.fmin.reduce(gap, axis=2, initial=np.nan)
 
     @property
     def largest_missed(self) -> NDArray[np.float64]:
         """(measures, tests) largest absolute difference with p of at least alpha; NaN where there is none."""
-        gap = np.where(self.p >= self.alpha, np.abs(self.difference)[:, None], np.nan)
+        gap = np.where(self.p >= self.alpha, np.abs(self._tested), np.nan)
         return np.fmax.reduce(gap, axis=2, initial=np.nan)
 
     @property
@@ -198,8 +217,8 @@ class Power(Framed, PlottedResult):
             "measure": (0, self.measures),
             "first": (1, first),
             "second": (1, second),
-            "difference": self.difference[:, :, None],
-            "better": self.better[:, :, None],
+            "difference": self._tested.transpose(0, 2, 1),
+            "better": self._better(self._tested).transpose(0, 2, 1),
             "scale": (0, self.scale),
             "d_z": self.d_z[:, :, None],
             "d_pooled": self.d_pooled[:, :, None],
@@ -254,7 +273,26 @@ class Power(Framed, PlottedResult):
         if self.preferred is not None:
             columns += (Column("decided", form="share", digits=1), Column("agreeing", form="share", digits=1))
         measures = Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
-        return measures, self._pairs()
+        return (measures, self._pairs(), *([] if self.sd is None else [self._families(self.sd)]))
+
+    def _families(self, sd: NDArray[np.float64]) -> Table:
+        """The families of each measure, the best first, with letters that those share which do not differ."""
+        n, parts = len(self.systems), []
+        main, (first, second) = self.tests.index(self.main_test), self.pairs
+        for place, higher in enumerate(self.higher_is_better):
+            differ = np.zeros((n, n), np.bool_)
+            differ[first, second] = differ[second, first] = self.adjusted[place, main] < self.alpha
+            order = np.argsort(-self.value[place] if higher else self.value[place], kind="stable")
+            columns = {
+                "measure": self.measures[place],
+                "system": [self.systems[row] for row in order],
+                "seeds": np.array(self.seeds)[order],
+                "value": self.value[place, order],
+                "sd": sd[place, order],
+                "groups": imported("report.cells", "letters_of")(compact_letters(differ[np.ix_(order, order)])),
+            }
+            parts.append(long_table((n,), columns))
+        return families_table(pa.concat_tables(parts), self.alpha)
 
     def _pairs(self) -> Table:
         """The pairs of each measure, the smallest p last as on the curve."""
@@ -280,7 +318,8 @@ class Power(Framed, PlottedResult):
             Column("p_adjusted", "adjusted", form="p", least=least),
         )
         caption = (
-            "differences are first minus second; the pairs of a measure by descending p"
+            "differences are first minus second"
+            f"{', of means over seeds or of best seeds' * bool(self.seeds)}; the pairs of a measure by descending p"
             f"{lower_text(self.measures, self.higher_is_better)}"
         )
         return Table("pairs", "Pairs of systems", caption, self.to_table(), columns, rows.tolist())
@@ -330,6 +369,18 @@ def power_columns(alpha: float) -> tuple[Column, ...]:
     )
 
 
+def families_table(data: pa.Table, alpha: float, key: str = "families", title: str = "Families") -> Table:
+    """Return the table of families, whose letters are of tests over seeds and questions at level ``alpha``."""
+    value = Column("value", digits="measure", better="measure", deviation="sd", groups="groups", among=("measure",))
+    caption = (
+        "Mean \N{PLUS-MINUS SIGN} standard deviation over seeds. Families that share a letter do not differ "
+        f"significantly over seeds and questions (p < {alpha:g}, Holm)."
+    )
+    if single := pc.unique(data["system"].filter(pc.equal(data["seeds"], 1))).to_pylist():
+        caption += f"\nOne seed, taken to vary as the other family of a pair, if that has several: {', '.join(single)}."
+    return Table(key, title, caption, data, (*map(Column, ("measure", "system", "seeds")), value))
+
+
 def distinct_tests(summary: pa.Table) -> list[int]:
     """Return the rows without clustered tests over questions, which repeat the plain ones."""
     rows = summary.to_pylist()
@@ -359,6 +410,7 @@ def power(
     workers: int | None = None,
     executor: Helper | None = None,
     progress: Callable[[int], None] | None = None,
+    families: str | Mapping[str, str] | None = None,
     **scoring: Unpack[ScoringOptions],
 ) -> Power:
     """Test every pair of systems under every measure.
@@ -389,6 +441,10 @@ def power(
         Does the work instead, with the same bytes; see docs/scale.md.
     progress : callable, optional
         Called with 1 after each test of each measure.
+    families : "seeds" or mapping of str to str, optional
+        Systems that were trained several times, as for :func:`kgtrec.evaluate`. Pairs are those of families, and the
+        tests ``SEED_TESTS``: of the difference of their means over other seeds and other questions, and beside it the
+        t-test clustered by question of the best seed of each, which is not valid for families.
 
     Returns
     -------
@@ -412,6 +468,7 @@ def power(
     Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR.
     Carterette (2012). Multiple testing in statistical analysis of systems-based information retrieval experiments.
     ACM TOIS 30(1).
+    Searle, Casella, McCulloch (1992). Variance Components, for families.
     Zhou et al. (2022). Re-thinking knowledge graph completion evaluation from an information retrieval perspective.
     SIGIR, section on discriminative power.
     Chu et al. (2021). Evaluating relevance judgments with pairwise discriminative power. CIKM. Theirs is the entropy of
@@ -442,6 +499,8 @@ def power(
     one_of("to resample one of", resample, RESAMPLES)
     number_of_workers(workers, executor)
     if isinstance(qrels, SampledQrels):
+        if families is not None:
+            raise KgtrecError("expected no families with a sample of the judgements, found some; leave them out")
         sample = sample_estimates(qrels, systems, measures, Scoring(**scoring))
         sample.warn_of_few_questions()
         return _power_of_sample(sample, alpha)
@@ -464,6 +523,8 @@ def power(
             f"{error}; leave it out, or test one that is a mean, such as micro.GMR for micro.MedianRank "
             "(kgtrec meta compare has its bootstrap interval)"
         ) from None
+    if families is not None:
+        return _power_of_families(items, samples, families_of(compared, families), alpha)
     made = tuple(test for test in POWER_TESTS if test in asked)
     seed = scoring.get("seed", 0)
     pairs = PairTests(samples, compared, made, repeats, by_question=resample == "question", seed=seed)
@@ -472,26 +533,16 @@ def power(
     for place, test in enumerate(made):
         if test != "tukey":
             adjusted[:, place] = [paired_tests.holm(own) for own in p[:, place]]
-    difference, d_z, d_pooled = (np.array(part) for part in zip(*map(_means, samples), strict=True))
     preferred = np.array([_preferred(*each) for each in zip(samples, every, strict=True)]) if "sign" in made else None
     tested = Power(
         compared,
-        tuple(items),
-        made,
-        float(alpha),
-        repeats,
-        tuple(scores.items for scores in every),
-        tuple(scores.higher_is_better for scores in every),
-        tuple(scale_of(scores) for scores in every),
-        np.array([len(scores) for scores in every], np.int64),
-        np.array([len(np.unique(scores.question)) for scores in every], np.int64),
-        np.array([totals(scores) for scores in every]),
-        difference,
-        d_z,
-        d_pooled,
-        statistic,
-        p,
-        adjusted,
+        tests=made,
+        repeats=repeats,
+        value=np.array([totals(scores) for scores in every]),
+        **_measured(items, samples, alpha),
+        statistic=statistic,
+        p=p,
+        adjusted=adjusted,
         preferred=preferred,
     )
     _warn_undefined(tested, samples)
@@ -540,6 +591,83 @@ def _preferred(sample: PairedSample, scores: ItemScores) -> Floats:
     ahead = paired_tests.preferences(sample.value, sample.cluster).astype(np.float64)
     ahead[~sample.known[np.stack(paired_tests.pairs(len(sample.known)))].all(axis=0)] = np.nan
     return ahead if scores.higher_is_better else ahead[:, ::-1]
+
+
+def _power_of_families(
+    items: Mapping[str, ItemScores],
+    samples: Sequence[PairedSample],
+    families: Mapping[str, NDArray[np.intp]],
+    alpha: float,
+) -> Power:
+    """Tests of the families' means over seeds and questions, and of their best seeds over questions."""
+    from scipy.special import stdtr, stdtrit
+
+    if len(families) < 2:
+        raise KgtrecError(
+            f"expected at least two families to distinguish, found {len(families)}: {', '.join(families)}"
+        )
+    every, several = list(items.values()), list(families.values())
+    n_seeds, value = np.array([len(own) for own in several]), np.array([totals(scores) for scores in every])
+    shape = len(every), len(SEED_TESTS), len(several) * (len(several) - 1) // 2
+    difference, error, freedom = np.full((3, *shape), np.nan)
+    averaged = []
+    with np.errstate(invalid="ignore"):  # of infinities
+        for place, (scores, sample) in enumerate(zip(every, samples, strict=True)):
+            rising = value[place] if scores.higher_is_better else -value[place]
+            means = np.stack([sample.value[own].mean(axis=0) for own in several])
+            known = np.array([sample.known[own].all() for own in several])
+            averaged.append(replace(sample, value=means, known=known))
+            for test, rows in enumerate((means, sample.value[[own[np.argmax(rising[own])] for own in several]])):
+                difference[place, test] = paired_tests.differences(rows)[0]
+                error[place, test], n_clusters = paired_tests.clustered_errors(rows, sample.cluster)
+                freedom[place, test] = n_clusters - 1
+            alone = [  # error of each one's mean
+                paired_tests.clustered_errors(np.stack([row, np.zeros(len(row))]), sample.cluster)[0][0]
+                for row in (*sample.value, *means)
+            ]
+            parts = [
+                seed_components(sample.value[own].mean(axis=1), np.array(alone)[own], of_mean)
+                for own, of_mean in zip(several, alone[len(sample.value) :], strict=True)
+            ]
+            between, noise = np.array(parts).T
+            mine = error[place, 0], freedom[place, 0]
+            error[place, 0], freedom[place, 0] = pairs_over_both(*mine, between, noise, n_seeds)
+    statistic = np.divide(difference, error, out=np.full(shape, np.nan), where=error > 0)
+    half = np.where(error > 0, stdtrit(freedom, 1 - alpha / 2) * error, np.nan)
+    p = 2 * stdtr(freedom, -np.abs(statistic))
+    found = Power(
+        tuple(families),
+        tests=SEED_TESTS,
+        repeats=0,
+        value=np.stack([value[:, own].mean(axis=1) for own in several], axis=1),
+        **_measured(items, averaged, alpha),
+        statistic=statistic,
+        p=p,
+        adjusted=np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p]),
+        low=difference - half,
+        high=difference + half,
+        seeds=tuple(n_seeds.tolist()),
+        sd=np.stack([deviation(value[:, own].T) for own in several], axis=1),
+        of_test=difference,
+    )
+    _warn_undefined(found, averaged)
+    return found
+
+
+def _measured(items: Mapping[str, ItemScores], samples: Sequence[PairedSample], alpha: float) -> dict[str, Any]:
+    """The fields of the measures, and of the sizes of differences."""
+    every = list(items.values())
+    sizes = zip(*map(_means, samples), strict=True)
+    return {
+        "measures": tuple(items),
+        "alpha": float(alpha),
+        "items": tuple(scores.items for scores in every),
+        "higher_is_better": tuple(scores.higher_is_better for scores in every),
+        "scale": tuple(scale_of(scores) for scores in every),
+        "n_items": np.array([len(scores) for scores in every], np.int64),
+        "n_questions": np.array([len(np.unique(scores.question)) for scores in every], np.int64),
+        **{name: np.array(size) for name, size in zip(("difference", "d_z", "d_pooled"), sizes, strict=True)},
+    }
 
 
 def _means(sample: PairedSample) -> tuple[Floats, Floats, Floats]:

@@ -97,12 +97,19 @@ def _column_cells(table: Table, data: pa.Table, column: Column, *, typeset: bool
             for value, least in zip(values, _each(table, column.least), strict=True)
         ]
     best = _best(data, column, values)
-    low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
+    beside = (column.low, column.high, column.deviation)
+    low, high, sd = (data.column(name).to_pylist() if name else [None] * n for name in beside)
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
     return [
-        Cell(own, _sort_key(value), "" if UNDEFINED in ends else "[{}, {}]".format(*ends), group or "", is_best)
-        for value, places, lower, upper, group, is_best in zip(values, digits, low, high, groups, best, strict=True)
-        for own, *ends in [[value_text(end, column.form, places, typeset=typeset) for end in (value, lower, upper)]]
+        Cell(
+            own if spread == UNDEFINED else f"{own} \N{PLUS-MINUS SIGN} {spread}",
+            _sort_key(value),
+            "" if UNDEFINED in ends else "[{}, {}]".format(*ends),
+            group or "",
+            is_best,
+        )
+        for value, places, *beside, group, is_best in zip(values, digits, sd, low, high, groups, best, strict=True)
+        for own, spread, *ends in [[value_text(end, column.form, places, typeset=typeset) for end in (value, *beside)]]
     ]
 
 

@@ -32,6 +32,8 @@ TESTS = {
     "sign": "sign tests of preferences, question by question",
     "pool": "t-tests of what judging the whole pool would give",
     "questions": "t-tests over other questions, of a sample of the judgements",
+    "seeds": "t-tests over training seeds and questions",
+    "best": "t-tests between the best seeds, over questions only",
 }
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to distinguish
 

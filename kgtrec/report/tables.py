@@ -26,6 +26,7 @@ _LATEX = str.maketrans(
         ">": r"\textgreater{}",
         "\N{MINUS SIGN}": "$-$",
         "\N{INFINITY}": r"$\infty$",
+        "\N{PLUS-MINUS SIGN}": r"$\pm$",
     }
 )
 

@@ -15,6 +15,7 @@ from typing import Any
 from kgtrec.data.table import REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, MeasureError, nearest
+from kgtrec.evaluation.families import SEEDS
 from kgtrec.evaluation.scoring import TIE_POLICIES, UNLISTED_ANSWERS
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_in_parts
@@ -161,6 +162,10 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "alpha": _SHARE,
         "repeats": _COUNT,
         "resample": _one_of(RESAMPLES),
+        "families": (
+            "seeds, or a table of system and family",
+            lambda value: value == SEEDS or (isinstance(value, dict) and all(map(_is_text, value.values()))),
+        ),
     },
     "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(TIE_POLICIES)},
     "report": {"formats": _some_of(REPORT_FORMATS)},

@@ -111,6 +111,8 @@ class Parts:
         defaults = {"tests": ["t", "clustered"], "alpha": alpha, "repeats": 1000}
         options = self._runner.options("power", "tests", "repeats", "resample", **defaults)
         measures = self._runner.measures_of("power", self._runner.measures)
+        families = self._runner.options("power", "families")
+        names = ["power", "pairs", "p-values", *["families", "families-pairs"] * len(families)]
 
         def tables() -> Iterator[pa.Table]:
             from kgtrec.evaluation.item_scores import item_scores
@@ -124,8 +126,11 @@ class Parts:
             with self._runner.progress(f"power {labels.name}", total, "tests") as advance:
                 tested = power(items, seed=seed, progress=advance, **self._runner.sharing, **options)
             yield from (tested.summary_table(), tested.to_table(), tested.curve_table())
+            if families:
+                tested = power(items, alpha=options["alpha"], **families)
+                yield from (tested.tables()[-1].data, tested.to_table())
 
-        self._step("power", [labels], ["power", "pairs", "p-values"], tables, **options, measures=measures)
+        self._step("power", [labels], names, tables, **options, **families, measures=measures)
 
     def correlation(self, one: LabelSet, other: LabelSet) -> None:
         """Correlate the orders of systems under two label sets."""

@@ -17,7 +17,7 @@ from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Tabl
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.statistics.compact_letters import compact_letters
 from kgtrec.measures.names import better_of, digits_of, parse_measure
-from kgtrec.meta.power import distinct_tests, power_columns
+from kgtrec.meta.power import distinct_tests, families_table, power_columns
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, letters_of, numbered
 from kgtrec.study.config import Study
@@ -426,6 +426,8 @@ class _Composer:
                 table.take(pa.array(distinct_tests(table), pa.int64())),
                 power_columns(alpha),
             )
+        for name, table in self.study.part("families").items():
+            yield families_table(table, alpha, f"families-{self.keys[name]}", f"Families of systems on {name}")
 
     # ties
 

@@ -330,6 +330,21 @@ def test_other_spellings_of_measures_and_runs_of_one_side_and_label_sets_that_ru
     assert written == {"correlation-a-b-c.csv", "correlation-a-b-c-2.csv"}
 
 
+def test_models_that_were_trained_several_times_have_a_table(tmp_path: Path):
+    """With the letters of tests over seeds and questions, and the pairs among the data."""
+    one, other = (
+        "".join(f"{q} Q0 {e} 1 1 t\n" for q, e in own) for own in ([("head0", "vienna")], [("tail0", "austria")])
+    )
+    config = write_runs(tmp_path, **{"m.s1": one, "m.s2": other, "n.s1": one, "n.s2": one})
+    config.write_text(config.read_text().replace("[power]\n", '[power]\nfamilies = "seeds"\n'))
+    assert run("study", config) == 0
+    rows = (tmp_path / "s" / "data" / "families-a.csv").read_text().splitlines()
+    assert rows[0] == "measure,system,seeds,value,sd,groups"
+    assert sorted(row.split(",")[1] for row in rows[1:]) == ["m", "n"]
+    pairs = (tmp_path / "s" / "data" / "families-pairs-a.csv").read_text().splitlines()
+    assert [row.split(",")[8] for row in pairs[1:]] == ["seeds", "best"]
+
+
 def test_after_a_change_of_a_dictionary_the_collection_is_built_anew(tmp_path: Path, capsys):
     """The numbers of OpenKE's files stand for what the dictionaries beside them say."""
     write_study(tmp_path)

@@ -108,6 +108,7 @@ BASELINES, SIZE, SOME = 'baselines = ["rules", "popularity"]', "size = 0.5", 'na
         (SIZE, "size = 1.5", ":12", "fraction of them, found 1.5"),
         (SIZE, 'size = 0.5\non = "all"', ":13", "no on for a label set of kind 'sample'"),
         (SIZE, 'size = 0.5\n[power]\nlabels = ["al"]', ":14", "among all, some, found 'al'"),
+        (SIZE, 'size = 0.5\n[power]\nfamilies = "sedes"', ":14", "seeds, or a table of system and family"),
         (SIZE, "size = 0.5\n[power]\nalpha = 5", ":14", "between 0 and 1, found 5"),
         (SIZE, 'size = 0.5\n[correlation]\npairs = [["all", "all"]]', ":14", "found 'all' twice"),
         (SIZE, 'size = 0.5\n[correlation]\ncoefficients = ["tau", "tau"]', ":14", "each at most once"),

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.inputs import files_of, is_campaign
-from kgtrec.cli.options import PATH, SHARE, at_least, option, refuse_idle, samples
+from kgtrec.cli.inputs import files_of, is_campaign, read_families_of
+from kgtrec.cli.options import PATH, SHARE, at_least, family_option, option, refuse_idle, samples
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.trec.runs import default_name
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
@@ -32,6 +33,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @option("--names", "File of entity TAB name, to show names instead of labels.", PATH)
 @option("--confidence", "Confidence of the bootstrap intervals.", SHARE, 0.95)
 @option("--resamples", "Bootstrap samples.", samples(2), 1000)
+@family_option("Compare two families of systems that were trained several times.")
 @machine_option
 @output_options(TABLES)
 def command(
@@ -40,6 +42,7 @@ def command(
     scoring: ScoringRequest,
     names: str | None,
     machine: str | None,
+    families: tuple[str, ...],
     output: Output,
     **options: Any,
 ) -> None:
@@ -51,17 +54,19 @@ def command(
     each system, with the ranks of their answers.
 
     Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), only the differences that judging the
-    whole pool would give are estimated, with intervals and t-tests.
+    whole pool would give are estimated, with intervals and t-tests. With --family only the difference of two families
+    is shown, with an interval and t-test over seeds and questions, as by kgtrec meta power.
 
     \b
     kgtrec meta compare C ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
     kgtrec meta compare C transe.ranks.parquet rotate.ranks.parquet --names names.tsv --by AP@20 --top 10
+    kgtrec meta compare C ranks/transe.s*.ranks.parquet ranks/rotate.s*.ranks.parquet --family seeds
     kgtrec meta compare C transe.run.gz rotate.run.gz --format csv --table relation --out relations.csv
     """
     from kgtrec.meta.comparison import compare
 
     if is_campaign(qrels):
-        refuse_idle(("names", "resamples"), "a campaign")
+        refuse_idle(("names", "resamples", "families"), "a campaign")
         if len(files := files_of(systems)) != 2:
             raise KgtrecError(f"expected two systems to compare, found {len(files)}; name two")
         from kgtrec.meta.power import power
@@ -71,6 +76,20 @@ def command(
         output.show(power(*sampled, alpha=alpha, **scoring.keywords()), ["pairs"])
         return
     refuse_idle(("machine",), NO_CAMPAIGN)
+    if families:
+        from kgtrec.meta.power import power
+
+        refuse_idle(("names", "resamples", "by", "top", "relations"), "--family")
+        family_of = read_families_of(families, [default_name(file) for file in files_of(systems)])
+        inputs = scoring.inputs(qrels, systems)
+        found = power(*inputs, alpha=1 - options["confidence"], families=family_of, **scoring.keywords())
+        if len(found.systems) != 2:
+            raise KgtrecError(
+                f"expected two families to compare, found {len(found.systems)}: {', '.join(found.systems)}; name the "
+                "seeds of two, or see kgtrec meta power"
+            )
+        output.show(found, ("families", "pairs"))
+        return
     inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
     shown_names = _names(names, inputs[0], keywords.get("collection"))
     comparison = compare(*inputs, names=shown_names, **options, **keywords)

@@ -6,15 +6,16 @@ from typing import Any
 
 import click
 
-from kgtrec.cli.inputs import files_of, is_campaign
-from kgtrec.cli.options import SHARE, choices_option, option, refuse_idle, samples, workers_options
+from kgtrec.cli.inputs import files_of, is_campaign, read_families_of
+from kgtrec.cli.options import SHARE, choices_option, family_option, option, refuse_idle, samples, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.trec.runs import default_name
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES, power
 from kgtrec.report.progress import progress_bar
 
-TABLES = ("measures", "pairs")
+TABLES = ("measures", "pairs", "families")
 
 
 @click.command(name="power")
@@ -33,6 +34,7 @@ TABLES = ("measures", "pairs")
 @option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
 @option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
 @option("--resample", "What they draw and shuffle: questions with their answers, or answers.", RESAMPLES, RESAMPLES[0])
+@family_option("Test families of systems that were trained several times, over seeds and questions.")
 @machine_option
 @workers_options
 @output_options(TABLES, has_figures=True)
@@ -41,6 +43,7 @@ def command(
     systems: tuple[str, ...],
     scoring: ScoringRequest,
     tests: tuple[str, ...],
+    families: tuple[str, ...],
     machine: str | None,
     output: Output,
     **options: Any,
@@ -62,6 +65,7 @@ def command(
     kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
     kgtrec meta power C ranks -m "AP@20 RR Q@20" --test clustered --test sign
     kgtrec meta power campaign ranks -m AP@20
+    kgtrec meta power C ranks -m micro.MRR --family seeds
     kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
     """
     from kgtrec.evaluation.item_scores import item_scores
@@ -70,11 +74,20 @@ def command(
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
     if is_campaign(qrels):
-        refuse_idle(("tests", "repeats", "resample"), "a campaign")
+        refuse_idle(("tests", "repeats", "resample", "families"), "a campaign")
         result = power(*scoring.inputs_of_sample(qrels, files, machine), alpha=options["alpha"], **scoring.keywords())
-        output.show(result, TABLES if output.form != "json" else None)
+        output.show(result, TABLES[:2] if output.form != "json" else None)
         return
     refuse_idle(("machine",), NO_CAMPAIGN)
+    if families:
+        refuse_idle(("tests", "repeats", "resample", "workers", "scheduler"), "--family")
+        family_of = read_families_of(families, [default_name(file) for file in files])
+        inputs = scoring.inputs(qrels, files)
+        result = power(*inputs, alpha=options["alpha"], families=family_of, **scoring.keywords())
+        output.show(result, ("families", "pairs") if output.form != "json" else None)
+        return
+    if output.part == "families":
+        raise KgtrecError("expected --family together with --table families, found none")
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
     with progress_bar("power", len(scores) * len(set(tests)), "tests") as advance:
         result = power(scores, tests=tests, seed=scoring.options["seed"], progress=advance, **options)

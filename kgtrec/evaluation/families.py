@@ -1,0 +1,68 @@
+"""Systems that were trained several times, with other random seeds: which of them are one family."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.errors import KgtrecError, nearest, warn
+
+#: in place of a mapping: names say what was trained several times
+SEEDS = "seeds"
+_SEED = re.compile(r"(?P<family>.+?)[._-](s|seed)[._-]?[0-9]+", re.IGNORECASE | re.DOTALL)
+
+
+def seeds_of(names: Sequence[str]) -> dict[str, str]:
+    """Map the systems with the number of a seed at the end of their names to the rest of the name.
+
+    Examples
+    --------
+    >>> seeds_of(["transe.s1", "transe.s2", "rotate-seed_7", "rules"])
+    {'transe.s1': 'transe', 'transe.s2': 'transe', 'rotate-seed_7': 'rotate'}
+    """
+    return {name: found["family"] for name in names if (found := _SEED.fullmatch(name))}
+
+
+def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict[str, NDArray[np.intp]]:
+    """Return the places of the systems of each family, in the order of their first ones.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the systems.
+    families : "seeds" or mapping of str to str
+        System to family, or see :func:`seeds_of`. A system that has none is a family of its own.
+
+    Raises
+    ------
+    KgtrecError
+        If a family is given to a system that is not there.
+
+    Warns
+    -----
+    KgtrecWarning
+        If no family has several systems.
+
+    Examples
+    --------
+    >>> {family: own.tolist() for family, own in families_of(["a.s1", "b", "a.s2"], "seeds").items()}
+    {'a': [0, 2], 'b': [1]}
+    """
+    if isinstance(families, str):
+        if families != SEEDS:
+            raise KgtrecError(f"expected {SEEDS!r} or a mapping from system to family, found {families!r}")
+        families = seeds_of(names)
+    if wrong := next((name for name in families if name not in names), None):
+        raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(wrong, names)}")
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        places.setdefault(families.get(name) or name, []).append(place)
+    if len(places) == len(names):
+        warn(
+            "no family has several systems, so deviations, intervals and tests are without seeds; names such as "
+            "NAME.s1 and NAME.s2 are seeds of NAME, and a mapping or a file can name others"
+        )
+    return {family: np.array(own, np.intp) for family, own in places.items()}
