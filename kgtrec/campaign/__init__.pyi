@@ -9,6 +9,7 @@ from kgtrec.campaign.assign import assign as assign
 from kgtrec.campaign.calibrate import Calibration as Calibration
 from kgtrec.campaign.calibrate import calibration as calibration
 from kgtrec.campaign.decide import decide as decide
+from kgtrec.campaign.decide import decisions_of as decisions_of
 from kgtrec.campaign.diagnostics import Diagnostics as Diagnostics
 from kgtrec.campaign.diagnostics import diagnose as diagnose
 from kgtrec.campaign.estimates import estimate_ap as estimate_ap
