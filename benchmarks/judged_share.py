@@ -138,16 +138,21 @@ class Replay:
         """The same as `kgtrec.evaluation.sampled.estimates`, without reading and ranking again."""
         return sampled._at_positions(self.names, self.position, sample, self.measures, self.credits)
 
-    def sample(self, options: argparse.Namespace, share: float, seed: int, machine: str = "none") -> SampledQrels:
+    def judged(self, options: argparse.Namespace, share: float, seed: int) -> Campaign:
+        """The campaign if people judge a sample of a share."""
+        own = self.campaign
+        parts = own.pool, own.known_answers, own.automatic
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.drawn(draw_design(*parts, strategy=options.strategy, share=share, seed=seed))
+
+    def sample(self, options: argparse.Namespace, judged: Campaign, seed: int, machine: str = "none") -> SampledQrels:
         """What is judged of a design, with predictions."""
         own = self.campaign
         said = MACHINES[machine](own.pool, decisions_of(own).verdict == 1, np.random.default_rng(seed))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            design = draw_design(
-                own.pool, own.known_answers, own.automatic, strategy=options.strategy, share=share, seed=seed
-            )
-            sample = sampled_qrels(self.drawn(design), None if options.as_is else said)
+            sample = sampled_qrels(judged, None if options.as_is else said)
         if options.as_is and said is not None:
             asked = own.pool.questions.triples(sample.question, sample.entity)
             given = said.probability[own.pool.rows(*parts_of(asked))]
@@ -159,10 +164,11 @@ class Replay:
 
         (systems, measures) of levels, and (pairs, measures) by order one, and two.
         """
+        judged = self.judged(options, share, seed)
         parts, found = {}, []  # parts of the same predictions are the same
-        plain = self.sample(options, share, seed).prediction.tobytes()
+        plain = self.sample(options, judged, seed).prediction.tobytes()
         for machine in options.machine:
-            sample = self.sample(options, share, seed, machine)
+            sample = self.sample(options, judged, seed, machine)
             prediction = sample.prediction.tobytes()
             if prediction not in parts:
                 both = self.estimates(sample)
@@ -176,7 +182,7 @@ class Replay:
 
     def bias(self, options: argparse.Namespace, share: float, machine: str) -> tuple[Floats, ...]:
         """The exact bias under the predictions of one sample: of levels, and of pairs by order one, and two."""
-        sample = self.sample(options, share, options.seed, machine)
+        sample = self.sample(options, self.judged(options, share, options.seed), options.seed, machine)
         whole = replace(sample, label=self.label, is_opened=sample.is_open)
         with mock.patch.object(sampled, "label_estimates", around_the_mean):
             found = self.estimates(whole)
