@@ -21,9 +21,9 @@ predictions of one), the mean and the lowest coverage, and how many have a cover
 significantly with the wrong sign, and Kendall's tau between estimated and true values over all pairs and over those
 that differ by at least .005.
 
-With --machine, the unjudged triples are predicted with a machine's verdicts too, which are made up anew in each
-replication, and the tables of each machine begin with the number of replications in which its skill is shown, so that
-it is used. It is left out of the others. The machines:
+With --machine, unjudged triples are predicted with a machine's verdicts too, which are made up anew in each
+replication. Above its tables is the number of replications in which the machine is shown to have skill; in the others
+it is left out. The machines:
 
 - none: there is no machine.
 - random: Y or N by a fair coin, with a probability of .9 or .1.
@@ -165,7 +165,8 @@ class Replay:
         (systems, measures) of levels, and (pairs, measures) by order one, and two.
         """
         judged = self.judged(options, share, seed)
-        parts, found = {}, []  # parts of the same predictions are the same
+        parts: dict[bytes, list[Floats]] = {}  # the same predictions give the same
+        found = []
         plain = self.sample(options, judged, seed).prediction.tobytes()
         for machine in options.machine:
             sample = self.sample(options, judged, seed, machine)
@@ -475,6 +476,8 @@ def main() -> None:
     parser.add_argument("--grid", action="store_true", help="compare designs with other parameters")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options = parsed(parser, world="demo", replications=3, machine=["none", "yes", "perfect"])
+    if options.prediction == "shares" and set(options.machine) != {"none"}:
+        parser.error("--prediction shares is of no machine")
     replay = WORLDS[options.world]()
     own = replay.campaign
     n_people = int((~own.automatic.is_automatic).sum())
