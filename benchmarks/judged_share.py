@@ -1,6 +1,7 @@
 """What the verdicts on a designed share of a pool say of the whole pool: half-widths, bias and coverage of intervals.
 
     python benchmarks/judged_share.py WORLD [--share 0.2 0.1] [--replications 300] [--strategy whole-questions] [--grid]
+    python benchmarks/judged_share.py WORLD --machine random perfect [--as-is]
 
 Three worlds, in which the whole pool's labels are known:
 
@@ -19,6 +20,21 @@ predictions of one), the mean and the lowest coverage, and how many have a cover
 (exact test, one-sided, p < .05, Holm's method over the measure's systems or pairs); then the share of pairs that differ
 significantly with the wrong sign, and Kendall's tau between estimated and true values over all pairs and over those
 that differ by at least .005.
+
+With --machine, unjudged triples are predicted with a machine's verdicts too, which are made up anew in each
+replication. Above its tables is the number of replications in which the machine is shown to have skill; in the others
+it is left out. The machines:
+
+- none: there is no machine.
+- random: Y or N by a fair coin, with a probability of .9 or .1.
+- yes: Y to 98% of the true triples and 97% of the false ones; probabilities from .5 to 1 for Y, from 0 to .5 for N.
+- one-system: Y (.9) to what the first system has at its first five ranks, N (.1) to all else.
+- useless: N to all, with a random probability from 0 to .5.
+- perfect: the truth, with a probability of .99 or .01.
+- calibrated: a probability that is right (AUC .85), Y from .5.
+- favouring: the same, but Y (.9) to what the first system has at its first five ranks.
+
+With --as-is the prediction is the machine's probability itself, which kgtrec does not do: to show why.
 """
 
 from __future__ import annotations
@@ -32,7 +48,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +63,10 @@ import kgtrec
 from kgtrec.campaign import question_level, read_campaign, sampled_qrels
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.cli.demo_steps import POOLED, make_world, write_demo_campaign
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
 from kgtrec.data.judgements import Judgements
+from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.pool import Pool
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.triples import Triples, label_hashes
@@ -60,6 +78,7 @@ from kgtrec.evaluation.scoring import Scoring
 from kgtrec.kernels.lists.credit import Credit
 from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.kernels.sampling.uncertain_labels import LabelEstimates, Lists, expansion
+from kgtrec.kernels.statistics.logistic import expit
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.pooling import designs, draw_design
 from kgtrec.pooling.pool_runs import known_answers_of
@@ -121,27 +140,52 @@ class Replay:
         """The same as `kgtrec.evaluation.sampled.sample_estimates`, without reading and ranking again."""
         return sampled._at_positions(self.names, self.position, sample, self.measures, self.credits)
 
-    def sample(self, options: argparse.Namespace, share: float, seed: int) -> SampledQrels:
-        """What is judged of a design, with predictions."""
+    def judged(self, options: argparse.Namespace, share: float, seed: int) -> Campaign:
+        """The campaign if people judge a sample of a share."""
         own = self.campaign
+        parts = own.pool, own.known_answers, own.automatic
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            design = draw_design(
-                own.pool, own.known_answers, own.automatic, strategy=options.strategy, share=share, seed=seed
-            )
-            sample = sampled_qrels(self.drawn(design))
+            return self.drawn(draw_design(*parts, strategy=options.strategy, share=share, seed=seed))
+
+    def sample(self, options: argparse.Namespace, judged: Campaign, seed: int, machine: str = "none") -> SampledQrels:
+        """What is judged of a design, with predictions."""
+        own = self.campaign
+        said = MACHINES[machine](own.pool, decisions_of(own).verdict == 1, np.random.default_rng(seed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sample = sampled_qrels(judged, None if options.as_is else said)
+        if options.as_is and said is not None:
+            asked = own.pool.questions.triples(sample.question, sample.entity)
+            given = said.probability[own.pool.rows(*parts_of(asked))]
+            sample = replace(sample, prediction=np.where(sample.is_uncertain, given, sample.prediction))
         return self.coded(sample if options.prediction == "ranks" else by_shares(sample))
 
-    def once(self, options: argparse.Namespace, share: float, seed: int) -> tuple[Floats, ...]:
-        """Estimates and half-widths, (systems, measures) of levels, and (pairs, measures) by order one, and two."""
-        found = self.estimates(self.sample(options, share, seed))
-        reach = found.quantile(0.95)
-        pairs = [each.differences()[:2] for each in (first_order(found), found)]
-        return tuple(part * by for both in (found.levels(), *pairs) for part, by in zip(both, (1, reach), strict=True))
+    def once(self, options: argparse.Namespace, share: float, seed: int) -> list[tuple[Floats, ...]]:
+        """For each machine the estimates and half-widths, and whether the machine is used.
 
-    def bias(self, options: argparse.Namespace, share: float) -> tuple[Floats, ...]:
+        (systems, measures) of levels, and (pairs, measures) by order one, and two.
+        """
+        judged = self.judged(options, share, seed)
+        parts: dict[bytes, list[Floats]] = {}  # the same predictions give the same
+        found = []
+        plain = self.sample(options, judged, seed).prediction.tobytes()
+        for machine in options.machine:
+            sample = self.sample(options, judged, seed, machine)
+            prediction = sample.prediction.tobytes()
+            if prediction not in parts:
+                both = self.estimates(sample)
+                pairs = [each.differences()[:2] for each in (first_order(both), both)]
+                scale = 1, both.quantile(0.95)
+                parts[prediction] = [
+                    part * by for each in (both.levels(), *pairs) for part, by in zip(each, scale, strict=True)
+                ]
+            found.append((*parts[prediction], np.array(prediction != plain)))
+        return found
+
+    def bias(self, options: argparse.Namespace, share: float, machine: str) -> tuple[Floats, ...]:
         """The exact bias under the predictions of one sample: of levels, and of pairs by order one, and two."""
-        sample = self.sample(options, share, options.seed)
+        sample = self.sample(options, self.judged(options, share, options.seed), options.seed, machine)
         whole = replace(sample, label=self.label, is_opened=sample.is_uncertain)
         with mock.patch.object(sampled, "label_estimates", around_the_mean):
             found = self.estimates(whole)
@@ -317,6 +361,48 @@ def closed(campaign: Campaign, facts: Triples, collection: kgtrec.Collection, sc
 WORLDS = {"published": published, "demo": demo, "family": family}
 
 
+def says(yes: NDArray[np.bool_], probability: NDArray[np.floating[Any]]) -> MachineVerdicts:
+    """A machine that judges every triple of a pool."""
+    text = labels_of([""] * len(yes))
+    return MachineVerdicts(np.arange(len(yes), dtype=np.int32), yes.astype(np.int8), probability, *[text] * 3)
+
+
+def sure(yes: NDArray[np.bool_], probability: float = 0.9) -> MachineVerdicts:
+    """The same, with one probability for all Y, and its opposite for all N."""
+    return says(yes, np.where(yes, probability, 1.0 - probability))
+
+
+def first_of(pool: Pool) -> NDArray[np.bool_]:
+    """(n,) what the first system has at its first five ranks."""
+    return np.isin(np.arange(len(pool)), pool.triple[(pool.run == 0) & (pool.rank <= 5)])
+
+
+def eager(truth: NDArray[np.bool_], rng: np.random.Generator) -> MachineVerdicts:
+    """Y to nearly all."""
+    yes = rng.random(len(truth)) < np.where(truth, 0.98, 0.97)
+    return says(yes, 0.5 * (yes + rng.random(len(truth))))
+
+
+def right(truth: NDArray[np.bool_], rng: np.random.Generator, is_favoured: Any = False) -> MachineVerdicts:
+    """Calibrated log odds, normal with as much spread for true triples as for false ones."""
+    apart = 2**0.5 * 1.0364  # so that the AUC is .85
+    odds = apart * (rng.normal(size=len(truth)) + apart * (truth - 0.5))
+    p = np.where(is_favoured, 0.9, expit(odds + np.log(truth.mean() / (1 - truth.mean()))))
+    return says(p >= 0.5, p)
+
+
+MACHINES: dict[str, Callable[[Pool, NDArray[np.bool_], np.random.Generator], MachineVerdicts | None]] = {
+    "none": lambda pool, truth, rng: None,
+    "random": lambda pool, truth, rng: sure(rng.random(len(truth)) < 0.5),
+    "yes": lambda pool, truth, rng: eager(truth, rng),
+    "one-system": lambda pool, truth, rng: sure(first_of(pool)),
+    "useless": lambda pool, truth, rng: says(np.zeros(len(truth), np.bool_), 0.5 * rng.random(len(truth))),
+    "perfect": lambda pool, truth, rng: sure(truth, 0.99),
+    "calibrated": lambda pool, truth, rng: right(truth, rng),
+    "favouring": lambda pool, truth, rng: right(truth, rng, first_of(pool)),
+}
+
+
 @contextmanager
 def chosen(opened: float, floor: float, prior: float) -> Iterator[None]:
     """Designs with other parameters."""
@@ -331,11 +417,11 @@ def chosen(opened: float, floor: float, prior: float) -> Iterator[None]:
 _REPLAY: list[Any] = []  # what processes share
 
 
-def _once(task: tuple[float, int, tuple[float, float, float] | None]) -> tuple[Floats, ...]:
+def _once(task: tuple[float, int, tuple[float, float, float] | None]) -> list[tuple[Floats, ...]]:
     replay, options = _REPLAY
     share, seed, parameters = task
     with chosen(*parameters) if parameters else contextlib.nullcontext():
-        return tuple(replay.once(options, share, seed))
+        return list(replay.once(options, share, seed))
 
 
 def shown(replay: Replay, results: list[tuple[Floats, ...]], exact: tuple[Floats, ...]) -> None:
@@ -350,7 +436,7 @@ def shown(replay: Replay, results: list[tuple[Floats, ...]], exact: tuple[Floats
     for what, value, half, true, expected in (
         ("level", *columns[:2], truth, exact[0]),
         ("pair, 1", *columns[2:4], apart, exact[1]),
-        ("pair, 2", *columns[4:], apart, exact[2]),
+        ("pair, 2", *columns[4:6], apart, exact[2]),
     ):
         off = value - true
         is_in = (np.abs(off) <= half + 1e-12).sum(axis=0)
@@ -369,7 +455,7 @@ def shown(replay: Replay, results: list[tuple[Floats, ...]], exact: tuple[Floats
     for at, name in enumerate(MEASURES):
         wrong = [
             ((np.abs(value) > half) & (value * apart < 0))[..., at].mean()
-            for value, half in (columns[2:4], columns[4:])
+            for value, half in (columns[2:4], columns[4:6])
         ]
         estimated = columns[0][..., at]
         agree = np.sign(estimated[:, first] - estimated[:, second]) * np.sign(apart[:, at])
@@ -387,9 +473,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the first replication")
     parser.add_argument("--strategy", choices=designs.DESIGNS, default="two-level")
     parser.add_argument("--prediction", choices=("ranks", "shares"), default="ranks")
+    parser.add_argument("--machine", nargs="+", default=["none"], choices=MACHINES, help="that helps to predict")
+    parser.add_argument("--as-is", action="store_true", help="predict by the machine's probabilities themselves")
     parser.add_argument("--grid", action="store_true", help="compare designs with other parameters")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
-    options = parsed(parser, world="demo", replications=3)
+    options = parsed(parser, world="demo", replications=3, machine=["none", "yes", "perfect"])
+    if options.prediction == "shares" and set(options.machine) != {"none"}:
+        parser.error("--prediction shares is of no machine")
     replay = WORLDS[options.world]()
     own = replay.campaign
     n_people = int((~own.automatic.is_automatic).sum())
@@ -411,14 +501,17 @@ def main() -> None:
                     f"\n{share:.0%}: {n_asked:,} triples asked with seed 0; {options.replications} replications, "
                     f"{(time.perf_counter() - start) / options.replications:.2f} s each"
                 )
-                shown(replay, results, replay.bias(options, share))
+                for machine, own_results in zip(options.machine, zip(*results, strict=True), strict=True):
+                    if machine != "none":
+                        print(f"\n{machine}: used in {sum(int(result[-1]) for result in own_results)}")
+                    shown(replay, list(own_results), replay.bias(options, share, machine))
                 continue
             print(f"\n{share:.0%}: half-widths of levels, coverage\nopened floor prior  " + "  ".join(MEASURES))
             for parameters in GRID:
                 if parameters[0] * share > 1:
                     continue
                 results = pool.map(_once, [(share, seed, parameters) for seed in seeds], chunksize=1)
-                value, half = (np.array([result[part] for result in results]) for part in (0, 1))
+                value, half = (np.array([result[0][part] for result in results]) for part in (0, 1))
                 covered = (np.abs(value - replay.truth) <= half).mean(axis=(0, 1))
                 cells = "  ".join(f"{h:.4f} {c:.3f}" for h, c in zip(half.mean(axis=(0, 1)), covered, strict=True))
                 print(f"{parameters[0]:6} {parameters[1]:5} {parameters[2]:5}  {cells}", flush=True)

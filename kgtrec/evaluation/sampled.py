@@ -20,6 +20,7 @@ from kgtrec.kernels.lists.credit import UNLISTED, Credit, Place
 from kgtrec.kernels.sampling.uncertain_labels import Lists, expected_values, label_estimates, mean_of_opened
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
+_LEAST_FOR_SLOPE = 30  # questions
 _FEW = 100  # questions, for quotients of sums: docs/sampling-evidence.md
 _ROUNDING = 1e-20  # squares of differences that are as small in comparison are zero
 
@@ -164,8 +165,9 @@ class _Layout:
 
     @property
     def n_fitted(self) -> int:
-        """How many numbers the opened questions determine: the mean, and the slope if they are a part, judged whole."""
-        return 1 + (2 < len(self.opened) < self.is_sampled.sum() and bool(np.all(self.qrels.rate == 1)))
+        """How many numbers the opened questions determine: the mean, and the slope if enough are judged whole."""
+        is_part = _LEAST_FOR_SLOPE <= len(self.opened) < self.is_sampled.sum()
+        return 1 + (is_part and bool(np.all(self.qrels.rate == 1)))
 
 
 def _rows_of(rows: Rows, counts: NDArray[np.int64], question: Rows, width: int) -> Rows:
@@ -380,8 +382,8 @@ class SampleEstimates:
 
 
 def _slope(value: Floats, predicted: Floats) -> Floats:
-    """(systems,) of the regression of the opened questions' values on their predictions; 1 where these are equal."""
+    """(systems,) of the regression of the opened questions' values on predictions; 1 where either are all equal."""
     apart = predicted - predicted.mean(axis=1, keepdims=True)
     squares = (apart**2).sum(axis=1)
-    differ = squares > _ROUNDING * (predicted**2).sum(axis=1)
+    differ = (squares > _ROUNDING * (predicted**2).sum(axis=1)) & (np.ptp(value, axis=1) > 0)
     return np.where(differ, (apart * value).sum(axis=1) / np.where(differ, squares, 1.0), 1.0)
