@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,6 +33,9 @@ class SampledRanks(Columns):
     n_sampled: int  # candidates in each sample
     draw: Draw = "without replacement"
     sample: NDArray[np.int64] | None = None  # (n,) code of the sample; equal where answers share it. None: none do
+    # (n, 2) candidates above and tied among chosen ones, which are in no draw; None: all are drawn
+    certain: NDArray[np.int64] | None = None
+    n_certain: int = 0  # how many are chosen, in addition to n_candidates and to n_sampled
 
     def __repr__(self) -> str:
         return f"<SampledRanks {self.name!r}: {len(self):,} answers, each among {self.n_sampled:,} {self.draw}>"
@@ -84,7 +87,9 @@ class SampledRanks(Columns):
         one_of("a draw", draw, DRAWS)
         n_sampled = whole_number(f"{name}: the number of sampled candidates", n_sampled, 1)
         counts = {"above": above, "tied": tied, "n_candidates": n_candidates, "sample": sample}
-        whole = {column: _whole(values, f"{name}: {column}") for column, values in counts.items() if values is not None}
+        whole: dict[str, Any] = {
+            column: _whole(values, f"{name}: {column}") for column, values in counts.items() if values is not None
+        }
         n = whole["above"].size
         if whole["n_candidates"].ndim == 0:
             whole["n_candidates"] = np.full(n, whole["n_candidates"])
@@ -111,7 +116,7 @@ class SampledRanks(Columns):
         return ranks
 
     @classmethod
-    def of_scores(cls, name: str, positive: Any, negative: Any, **sampling: Any) -> SampledRanks:
+    def of_scores(cls, name: str, positive: Any, negative: Any, *, n_certain: int = 0, **sampling: Any) -> SampledRanks:
         """Make the ranks from scores, as ``ogb.linkproppred.Evaluator`` takes them.
 
         Parameters
@@ -122,8 +127,11 @@ class SampledRanks(Columns):
             Scores of the answers, OGB's ``y_pred_pos``.
         negative : (n, m) array
             Scores of the sampled candidates of each, OGB's ``y_pred_neg``.
+        n_certain : int
+            How many of the first columns of ``negative`` are no random candidates, but chosen, as those of
+            :func:`kgtrec.meta.candidate_lists`.
         **sampling
-            ``n_candidates``, ``draw`` and ``sample``, as for :meth:`of`.
+            ``n_candidates``, without the chosen ones, ``draw`` and ``sample``, as for :meth:`of`.
 
         Raises
         ------
@@ -137,12 +145,12 @@ class SampledRanks(Columns):
         (array([1, 0]), array([1, 0]))
         """
         own, others = as_array(positive, f"{name}: y_pred_pos"), as_array(negative, f"{name}: y_pred_neg")
-        if own.ndim != 1 or others.ndim != 2 or len(own) != len(others) or others.shape[1] == 0:
+        if own.ndim != 1 or others.ndim != 2 or len(own) != len(others) or others.shape[1] <= n_certain:
             raise KgtrecError(
                 f"{name}: expected y_pred_pos of n scores and y_pred_neg of n x m, a row for each answer, found shapes "
                 f"{own.shape} and {others.shape}"
             )
-        counts = np.empty((2, len(own)), np.int64)
+        counts = np.empty((2, 2, len(own)), np.int64)
         step = max(1, _CELLS // others.shape[1])
         for rows in (slice(first, first + step) for first in range(0, len(own), step)):
             score, drawn = own[rows, None], np.asarray(others[rows])
@@ -150,8 +158,10 @@ class SampledRanks(Columns):
             if unknown.any():
                 row = rows.start + int(unknown.argmax()) + 1
                 raise KgtrecError(f"{name}: expected numbers as scores, found NaN for answer {row:,}")
-            counts[:, rows] = (drawn > score).sum(axis=1), (drawn == score).sum(axis=1)
-        return cls.of(name, *counts, n_sampled=others.shape[1], **sampling)
+            for part, place in ((drawn[:, n_certain:], 0), (drawn[:, :n_certain], 1)):
+                counts[place, :, rows] = np.stack([(part > score).sum(axis=1), (part == score).sum(axis=1)])
+        ranks = cls.of(name, *counts[0], n_sampled=others.shape[1] - n_certain, **sampling)
+        return replace(ranks, certain=counts[1].T, n_certain=n_certain) if n_certain else ranks
 
     @classmethod
     def of_pykeen(cls, name: str, evaluator: Any, n_candidates: Any) -> SampledRanks:

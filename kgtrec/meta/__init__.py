@@ -13,6 +13,7 @@ __all__ = offer(
         "meta.power": ("power", "Power"),
         "meta.comparison": ("compare", "Comparison"),
         "meta.sampled": ("sampled_bounds", "expected_sampled"),
+        "meta.candidate_lists": ("candidate_lists",),
         "data.sampled_ranks": ("SampledRanks",),
         "systems.sampled_scores": ("read_sampled_scores",),
         "kernels.statistics.correlation": ("kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from kgtrec.measures.names import ParsedMeasure, parse_measures
 
 #: measures by default
 SAMPLED_MEASURES = ("micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.MR")
+_CERTAIN = (1, 2, 3, 5, 9, 20)  # where groups of answers begin, by chosen candidates above
 _ABOUT = {
     "sample": "of the sample itself",
     "none": "none",
@@ -43,6 +45,9 @@ def sampled_bounds(
     are not determined by samples. For these the bounds are the least and the greatest value over all laws of full ranks
     that agree with the law of the sampled ranks, within a band that has it with the given confidence: over every law,
     and over those where no rank is more frequent than a better one.
+
+    Where some candidates were chosen, as by :func:`kgtrec.meta.candidate_lists`, how many of these are above is known,
+    and the bounds are over every law of the others.
 
     Bounds and intervals are about the draw of the candidates, with these answers. Tied candidates count half, as in
     realistic ranks: lower bounds are those of pessimistic ranks, upper ones those of optimistic ranks.
@@ -109,7 +114,9 @@ def _bounds(
     """The rows of one system."""
     bounds = _law_bounds(ranks, [measure for measure in measures if not _is_linear(measure)], confidence)
     among_sample = ranks.above + ranks.tied / 2.0
-    among_all = among_sample * ranks.n_candidates / ranks.n_sampled
+    certain = 0.0 if ranks.certain is None else ranks.certain @ [1.0, 0.5]
+    among_all = certain + among_sample * ranks.n_candidates / ranks.n_sampled
+    n_drawn, n_ranked = float(ranks.n_candidates.mean()), ranks.n_sampled + ranks.n_certain
     for measure in measures:
         rows: dict[str, tuple[float, float, float]] = {}
         if _is_linear(measure):
@@ -117,23 +124,24 @@ def _bounds(
                 *(ranks.above, ranks.tied, ranks.n_candidates, ranks.n_sampled, ranks.sample, confidence),
                 replace=ranks.replace,
             )
-            of_sample, _, _ = _of_share(measure, [float(among_sample.mean()) / ranks.n_sampled] * 3, ranks.n_sampled)
-            rows["none"] = _of_share(measure, found, float(ranks.n_candidates.mean()))
+            above = [float(np.mean(certain)) + share * n_drawn for share in found]
+            of_sample, _, _ = _of_above(measure, [float(np.mean(certain + among_sample))] * 3, n_ranked)
+            rows["none"] = _of_above(measure, above, n_drawn + ranks.n_certain)
         else:
-            of_sample = float(measure(among_sample + 1.0).mean())
+            of_sample = float(measure(certain + among_sample + 1.0).mean())
             rows |= {name: (np.nan, *ends) for name, ends in bounds[measure.label].items()}
             if model:
                 rows["model"] = float(measure(among_all + 1.0).mean()), np.nan, np.nan
-        yield ranks.name, sampled_name(measure.label, ranks.n_sampled), "sample", of_sample, np.nan, np.nan
+        size = f"{ranks.n_certain}+{ranks.n_sampled}" if ranks.n_certain else str(ranks.n_sampled)
+        yield ranks.name, sampled_name(measure.label, size), "sample", of_sample, np.nan, np.nan
         for assumption, row in rows.items():
             yield ranks.name, measure.label, assumption, *row
 
 
-def _of_share(measure: ParsedMeasure, found: Sequence[float], candidates: float) -> tuple[float, float, float]:
-    """Value, low and high of a linear measure, from those of the share of candidates above the answers."""
-    value, *ends = (
-        1.0 - 2.0 * share if measure.record.form == "index" else 1.0 + candidates * share for share in found
-    )
+def _of_above(measure: ParsedMeasure, found: Sequence[float], candidates: float) -> tuple[float, float, float]:
+    """Value, low and high of a linear measure, from those of the mean number of candidates above the answers."""
+    is_index = measure.record.form == "index"
+    value, *ends = (1.0 - 2.0 * above / candidates if is_index else 1.0 + above for above in found)
     return value, min(ends), max(ends)
 
 
@@ -141,15 +149,15 @@ def _law_bounds(
     ranks: SampledRanks, measures: list[ParsedMeasure], confidence: float
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """Measure -> assumption -> bounds: those of pessimistic ranks from below, of optimistic ones from above."""
-    has_ties = bool(ranks.tied.any())
+    certain = np.zeros((len(ranks), 2), np.int64) if ranks.certain is None else ranks.certain
+    has_ties = bool(ranks.tied.any() or certain[:, 1].any())
     level = 1 - (1 - confidence) / (1 + has_ties)
     found: dict[str, dict[str, tuple[float, float]]] = {measure.label: {} for measure in measures}
-    for assumption in ("none", "falls") if measures else ():
-        sides = []
-        for above in [ranks.above + ranks.tied, ranks.above][: 1 + has_ties]:
-            at, band = cumulative_band(above, ranks.n_sampled, ranks.sample, level)
-            of_law = at, band, ranks.n_candidates, ranks.n_sampled, measures
-            sides.append(law_bounds(*of_law, replace=ranks.replace, falls=assumption == "falls"))
+    assumptions = ("none", "falls") if ranks.certain is None else ("none",)
+    for assumption in assumptions if measures else ():
+        ties = [1, 0][: 1 + has_ties]
+        of_rule = partial(_bounds_of_groups, ranks, measures, level, falls=assumption == "falls")
+        sides = [of_rule(ranks.above + tie * ranks.tied, certain[:, 0] + tie * certain[:, 1]) for tie in ties]
         ends = np.stack([sides[0][:, 0], sides[-1][:, 1]], axis=1)
         for of_measure, own in zip(found.values(), ends, strict=True):
             of_measure[assumption] = float(own[0]), float(own[1])
@@ -161,6 +169,25 @@ def _law_bounds(
                 * (assumption == "falls")
             )
     return found
+
+
+def _bounds_of_groups(
+    ranks: SampledRanks, measures: list[ParsedMeasure], level: float, above: Counts, certain: Counts, *, falls: bool
+) -> NDArray[np.float64]:
+    """(measures, 2) bounds; answers with about as many chosen candidates above them have a law of their own."""
+    group = np.searchsorted(_CERTAIN, certain, side="right")
+    ends = np.zeros((len(measures), 2))
+    for one in (groups := np.unique(group)):
+        own = group == one
+        sample = None if ranks.sample is None else np.unique(ranks.sample[own], return_inverse=True)[1]
+        at, band = cumulative_band(above[own], ranks.n_sampled, sample, 1 - (1 - level) / len(groups))
+        ends += own.mean() * law_bounds(
+            *(at, band, ranks.n_candidates[own], ranks.n_sampled, measures),
+            replace=ranks.replace,
+            falls=falls,
+            others=(int(certain[own].min()), int(certain[own].max())),
+        )
+    return ends
 
 
 def expected_sampled(
@@ -248,7 +275,7 @@ def _counts(ranks: AnswerRanks, n_sampled: int, draw: Draw) -> tuple[Counts, Cou
     return above, tied, others
 
 
-def sampled_name(label: str, n_sampled: int) -> str:
+def sampled_name(label: str, n_sampled: int | str) -> str:
     """Return the name of a measure over sampled candidates.
 
     Examples

@@ -248,7 +248,15 @@ def cumulative_band(above: Counts, draws: int, sample: Counts | None, confidence
 
 
 def law_bounds(
-    at: Counts, band: Floats, candidates: Counts, draws: int, values: Sequence[OfRank], *, replace: bool, falls: bool
+    at: Counts,
+    band: Floats,
+    candidates: Counts,
+    draws: int,
+    values: Sequence[OfRank],
+    *,
+    replace: bool,
+    falls: bool,
+    others: tuple[int, int] = (0, 0),
 ) -> Floats:
     r"""Bounds on means over all laws of full ranks that agree with the law of sampled ranks, by linear programs.
 
@@ -272,6 +280,8 @@ def law_bounds(
     replace : bool
     falls : bool
         Whether only laws are considered where no rank is more frequent than a better one.
+    others : (int, int)
+        How many candidates at least and at most are above each answer that are in no draw.
 
     Returns
     -------
@@ -312,7 +322,7 @@ def law_bounds(
     found = np.full((len(values), 2), np.nan)
     constraints: Any = vstack(limits), np.concatenate(upper), sums, masses
     for place, value in enumerate(values):
-        for side, (sign, rank) in enumerate(((1.0, last), (-1.0, first))):
+        for side, (sign, rank) in enumerate(((1.0, last + others[1]), (-1.0, first + others[0]))):
             cost = sign * value(rank.astype(np.float64))[columns]
             solved: Any = linprog(cost, *constraints)
             if solved.status == 0:
