@@ -1,6 +1,7 @@
 """Whether bounds and intervals from sampled candidates hold the full values, and how wide they are.
 
     python benchmarks/sampled_candidates.py [--repeats 250] [--bounds 5] [--sizes 50,500,5000] [--shared] [--seed 0]
+    python benchmarks/sampled_candidates.py --chosen 3000 [--sizes 100,500]
 
 Draws candidates for each answer of eight systems on FB15k-237, whose exact ranks are known, and computes the bounds of
 ``kgtrec.meta.sampled_bounds``. Prints a row for each size of the sample and measure: the mean over systems of the full
@@ -8,6 +9,9 @@ value, of the value in the sample, of the point estimate of a model, the mean en
 assumption that no rank is more frequent than a better one, and in how many of all repetitions each held the full value.
 Bounds, which take seconds, are computed in the first ``--bounds`` repetitions, the linear measures in all.
 With ``--shared`` all answers of a question are ranked among the same sample.
+
+With ``--chosen`` that many questions are scored, and their answers ranked among ``kgtrec.meta.candidate_lists``, half of
+which are plausible ones, beside a uniform sample of the same size; all answers of a question share them.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from sizes import SYSTEMS, data_folder, parsed
 
 from kgtrec import AnswerRanks, build_questions, rank_system, read_triples
 from kgtrec.data.sampled_ranks import SampledRanks
+from kgtrec.data.triples import SPLITS
+from kgtrec.meta.candidate_lists import candidate_lists
 from kgtrec.meta.sampled import sampled_bounds
 from kgtrec.systems import read_system
 
@@ -56,6 +62,55 @@ def drawn(ranks: AnswerRanks, size: int, rng: np.random.Generator, *, shared: bo
     return SampledRanks.of(ranks.name, *above.T, n_sampled=size, n_candidates=ranks.n_other, sample=sample)
 
 
+def beside_chosen(n_questions: int, size: int, seed: int) -> None:
+    """Print a row for each system and measure, of candidates half of which are chosen, and of sampled ones."""
+    folder = data_folder()
+    splits = (read_triples(folder / "fb15k-237" / f"{split}.tsv.gz") for split in ("train", "valid", "test"))
+    collection = build_questions(*splits)
+    systems, asked, width = folder / "systems" / "fb15k-237", collection.questions, len(collection.entities)
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(len(asked), min(n_questions, len(asked)), replace=False))
+    lists = candidate_lists(collection, size, seed=seed)
+    answers, filtered = (keys.astype(np.int64) for keys in collection.answers_and_filtered(SPLITS))
+    code = collection.entities.encode((systems / "entities.txt").read_text().splitlines())
+    of_relation = asked.relations.encode((systems / "relations.txt").read_text().splitlines())
+    for name in SYSTEMS:
+        arrays = dict(np.load(systems / f"{name}.npz"))
+        keys = {(h, of_relation[r], code[a]): at for at, (h, r, a) in enumerate(arrays["questions"].tolist())}
+        parts: list[tuple[NDArray[np.float32], ...]] = []
+        for row in rows.tolist():
+            place = keys[int(asked.is_head[row]), asked.relation[row], asked.anchor[row]]
+            score = np.empty(width, np.float32)
+            score[code] = arrays["E"] @ arrays["Q"][place] + arrays.get("b", 0)
+            own, known = (part[np.searchsorted(part, row * width) :] - row * width for part in (answers, filtered))
+            own, known = own[own < width], known[known < width]
+            others = np.delete(np.arange(width), np.concatenate([own, known]))
+            uniform = score[rng.choice(others, size, replace=False)]
+            above = (score[others] > score[own, None]).sum(axis=1) + (score[others] == score[own, None]).sum(axis=1) / 2
+            n = len(own)
+            parts.append((score[own], np.tile(score[lists[row]], (n, 1)), np.tile(uniform, (n, 1)), above))
+            parts[-1] += (np.full(n, len(others)), np.full(n, row))
+        positive, chosen, uniform, above, n_others, sample = map(np.concatenate, zip(*parts, strict=True))
+        half = size // 2
+        both = (
+            SampledRanks.of_scores(name, positive, chosen, n_certain=half, n_candidates=n_others - half, sample=sample),
+            SampledRanks.of_scores(name, positive, uniform, n_candidates=n_others, sample=sample),
+        )
+        truth = {
+            "micro.MRR": (1 / (1 + above)).mean(),
+            "micro.Hits@10": (above < 10).mean(),
+            "micro.MR": 1 + above.mean(),
+        }
+        found = [sampled_bounds(ranks, tuple(truth), model=True)["bounds"].to_pylist() for ranks in both]
+        for measure, value in truth.items():
+            cells = [f"{value:.3f}"]
+            for table in found:
+                of = {row["assumption"]: row for row in table if row["measure"] == measure}
+                cells.append(f"{of['none']['low']:.3f} to {of['none']['high']:.3f}")
+                cells.append(f"{of.get('model', of['none'])['value']:.3f}")
+            print(f"| {size:,} | {name} | {measure} | {' | '.join(cells)} |", flush=True)
+
+
 def full(ranks: AnswerRanks) -> dict[str, float]:
     """The full values."""
     rank = 1.0 + ranks.above + ranks.tied / 2
@@ -70,9 +125,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=250)
     parser.add_argument("--bounds", type=int, default=5)
     parser.add_argument("--sizes", default="50,500,5000")
+    parser.add_argument("--chosen", type=int, default=0)
     parser.add_argument("--shared", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     options = parsed(parser, repeats=1, bounds=1, sizes="5")
+    if options.chosen:
+        print("| candidates | system | measure | full | half chosen | model | uniform | model |")
+        print("|---|---|---|---|---|---|---|---|")
+        for size in map(int, options.sizes.split(",")):
+            beside_chosen(options.chosen, size, options.seed)
+        return
     systems = exact_ranks()
     truth = [full(ranks) for ranks in systems]
     print("| sampled | measure | full | in the sample | model | any law | held | falling law | held |")

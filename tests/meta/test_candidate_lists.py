@@ -90,7 +90,7 @@ def test_more_candidates_than_there_are_is_refused():
 
 @pytest.mark.slow
 def test_bounds_hold_the_full_values():
-    """For 3,000 answers with 2,000 candidates, and with 40 chosen ones they are closer than with 40 more sampled ones."""
+    """With 40 chosen candidates and 200 sampled ones they are closer than with 240 sampled ones."""
     rng = np.random.default_rng(1)
     n = 3_000
     noise = rng.normal(size=n) + 3.5
