@@ -10,8 +10,8 @@ assumption that no rank is more frequent than a better one, and in how many of a
 Bounds, which take seconds, are computed in the first ``--bounds`` repetitions, the linear measures in all.
 With ``--shared`` all answers of a question are ranked among the same sample.
 
-With ``--chosen`` that many questions are scored, and their answers ranked among ``kgtrec.meta.candidate_lists``, half of
-which are plausible ones, beside a uniform sample of the same size; all answers of a question share them.
+With ``--chosen`` that many questions are scored, and their answers ranked among ``kgtrec.meta.candidate_lists``, half
+of which are plausible ones, beside a uniform sample of the same size; all answers of a question share them.
 """
 
 from __future__ import annotations

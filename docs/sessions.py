@@ -40,6 +40,7 @@ PAGES = (
     "docs/open-world-estimate.md",
     "docs/power.md",
     "docs/stability.md",
+    "docs/sampled-candidates.md",
 )
 PAGES_WITH_DATA = ("docs/papers.md",)  # whose sessions read public data, which is not part of the repository
 DATA = Path(os.environ.get("KGTREC_DATA") or ROOT.parent / "shared" / "data")

@@ -28,7 +28,7 @@ def of_sample(ranks: SampledRanks, measures: str) -> list[float]:
 @pytest.mark.parametrize("name", ["ogbl-wikikg2", "ogbl-biokg"])
 def test_equal_to_ogbs_evaluator_on_tensors(name):
     """Its numpy path stops with an error."""
-    ogb = pytest.importorskip("ogb.linkproppred", reason="OGB is not installed; pip install ogb")
+    ogb = pytest.importorskip("ogb.linkproppred", reason="OGB is not installed; pip install kgtrec[peers]")
     evaluator, (positive, negative) = ogb.Evaluator(name), scores(200, 30, 0)
     theirs = evaluator.eval({"y_pred_pos": positive, "y_pred_neg": negative})
     ours = of_sample(

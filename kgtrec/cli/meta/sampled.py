@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,7 +62,10 @@ def command(
     asked = measures or SAMPLED_MEASURES
     if n_sampled is None:
         refuse_idle(("ties",), "scores of samples, whose ties count half")
-        of_samples = [read_sampled_scores(file, n_candidates=total, draw=draw) for file in files]
+        of_samples = [
+            read_sampled_scores(file, n_candidates=total, draw=draw)
+            for file in by_name((Path(file).stem, file) for file in files).values()
+        ]
         bounds = {name: options[name] for name in ("confidence", "model")}
         output.show(sampled_bounds(of_samples, asked, **bounds))
         return

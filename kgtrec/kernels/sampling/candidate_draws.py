@@ -241,7 +241,7 @@ def cumulative_band(above: Counts, draws: int, sample: Counts | None, confidence
         variance[place] = share[place] * (1 - share[place]) / n
         if sample is not None and size is not None:
             of_sample = np.bincount(sample, is_above) - size * share[place]
-            variance[place] = (of_sample**2).sum() / n**2
+            variance[place] = (of_sample**2).sum() / n**2 * len(size) / max(len(size) - 1, 1)
     if size is not None:
         least = n**2 / float((size**2).sum())
     return at, exact_interval(share, variance, n, least, 1 - (1 - confidence) / len(at))
