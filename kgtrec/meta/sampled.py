@@ -83,7 +83,7 @@ def sampled_bounds(
 
     References
     ----------
-    Krichene, Rendle (2020), KDD, for the model; Li et al. (2023), AAAI, for what a sample does not determine.
+    Krichene, Rendle (2020), KDD, for the model; Li et al. (2023) for the blind spot of samples at the top.
 
     Examples
     --------
