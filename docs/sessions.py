@@ -41,6 +41,7 @@ PAGES = (
     "docs/power.md",
     "docs/training-seeds.md",
     "docs/stability.md",
+    "docs/sampled-candidates.md",
 )
 PAGES_WITH_DATA = ("docs/papers.md",)  # whose sessions read public data, which is not part of the repository
 DATA = Path(os.environ.get("KGTREC_DATA") or ROOT.parent / "shared" / "data")

@@ -408,6 +408,11 @@ def _cutoff_form(measure: Measure) -> str:
 
 def _split(label: str) -> tuple[str, dict[str, Any], Any]:
     """Name, parameters and the text after @ (None if there is none) of one measure."""
+    if label.startswith("sampled."):
+        raise MeasureError(
+            f"{label} is computed among sampled candidates, and cannot be compared with measures over all: kgtrec meta "
+            "sampled gives bounds on the full ones, and the sampled values of full ranks"
+        )
     form = _FORM.fullmatch(label)
     if form is None:
         raise MeasureError(f"expected a measure as NAME, NAME@cutoff or NAME(parameter=value)@cutoff, found {label!r}")

@@ -9,6 +9,7 @@ kgtrec meta sparsity campaign/qrels --systems ranks
 kgtrec meta stability COLLECTION ranks/*.ranks.parquet
 kgtrec meta power COLLECTION ranks/*.ranks.parquet
 kgtrec meta compare COLLECTION ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
+kgtrec meta sampled scores.npz --candidates-total 2500000
 """
 
 from kgtrec.cli import LazyGroup
@@ -23,5 +24,6 @@ command = LazyGroup(
         "stability": "Show how the ranking of the systems changes on smaller test sets.",
         "power": "Count the pairs of systems that a measure distinguishes.",
         "compare": "Compare two systems, down to the questions that differ most.",
+        "sampled": "Show what sampled candidates can say of full ranks, or full ranks of a sample.",
     },
 )

@@ -1,0 +1,77 @@
+"""kgtrec meta sampled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgtrec.cli.options import COUNT, SHARE, measure_option, option, refuse_idle
+from kgtrec.cli.output import Output, output_options
+from kgtrec.data.sampled_ranks import DRAWS
+from kgtrec.errors import KgtrecError
+from kgtrec.kernels.ranking.positions import TIES
+
+if TYPE_CHECKING:
+    from kgtrec.data.sampled_ranks import Draw
+
+
+@click.command(name="sampled")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@measure_option(
+    "Mean over answers; may be repeated, or hold several. Default: micro.MRR, micro.Hits@1, micro.Hits@10, micro.MR."
+)
+@option("--candidates-total total", "How many candidates the samples in FILES were drawn from.", COUNT)
+@option("--candidates n_sampled", "FILES are answer ranks: how many candidates to sample for each answer.", COUNT)
+@option("--draw", "Whether a sample may have a candidate twice.", DRAWS, DRAWS[0])
+@option("--ties", "Order of equal scores in the sample, with --candidates.", TIES, TIES[0])
+@option("--confidence", "Of the bounds and intervals.", SHARE, 0.95)
+@option("--model", "Add a point estimate that supposes a model: all candidates are like the sample.", is_flag=True)
+@output_options()
+def command(
+    files: tuple[str, ...],
+    measures: tuple[str, ...],
+    total: int | None,
+    n_sampled: int | None,
+    draw: Draw,
+    output: Output,
+    **options: Any,
+) -> None:
+    """Show what sampled candidates can say of full ranks, or what full ranks would give in a sample.
+
+    FILES are scores of answers and of the candidates sampled for each, as OGB's evaluator takes them: an .npz archive,
+    a .pt file of torch, or a folder of .npy files, with y_pred_pos and y_pred_neg. The full mean rank is estimated. A
+    sample does not determine full MRR and Hits@k; these get bounds.
+
+    With --candidates FILES are answer ranks, or folders of them: the expectation of each measure over all samples, to
+    compare with published numbers that were computed on sampled candidates.
+
+    \b
+    kgtrec meta sampled scores.npz --candidates-total 2500603
+    kgtrec meta sampled scores.pt --candidates-total 14540 -m micro.MRR --model
+    kgtrec meta sampled ranks --candidates 500
+    kgtrec meta sampled ranks --candidates 49 --draw "with replacement" --ties pessimistic -m micro.Hits@10
+    """
+    from kgtrec.cli.inputs import by_name, files_of
+    from kgtrec.formats.answer_ranks import read_answer_ranks
+    from kgtrec.formats.trec.runs import default_name
+    from kgtrec.meta.sampled import SAMPLED_MEASURES, expected_sampled, sampled_bounds
+    from kgtrec.systems.sampled_scores import read_sampled_scores
+
+    asked = measures or SAMPLED_MEASURES
+    if n_sampled is None:
+        refuse_idle(("ties",), "scores of samples, whose ties count half")
+        of_samples = [
+            read_sampled_scores(file, n_candidates=total, draw=draw)
+            for file in by_name((Path(file).stem, file) for file in files).values()
+        ]
+        bounds = {name: options[name] for name in ("confidence", "model")}
+        output.show(sampled_bounds(of_samples, asked, **bounds))
+        return
+    refuse_idle(("total", "confidence", "model"), "--candidates, which needs full ranks")
+    named = by_name((default_name(file), file) for file in files_of(files))
+    if other := next((file for file in named.values() if not file.endswith(".ranks.parquet")), None):
+        raise KgtrecError(f"{other}: expected answer ranks (NAME.ranks.parquet of kgtrec rank) with --candidates")
+    ranked = (read_answer_ranks(file).renamed(name) for name, file in named.items())
+    output.show(expected_sampled(ranked, n_sampled, asked, draw=draw, ties=options["ties"]))

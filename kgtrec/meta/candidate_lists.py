@@ -1,0 +1,102 @@
+"""Candidates for evaluations that cannot rank all entities: those that are plausible, and a random part of the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.triples import SPLITS
+from kgtrec.errors import KgtrecError, whole_number
+
+Codes = NDArray[np.int64]
+
+
+def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: int = 0) -> NDArray[np.int32]:
+    """Choose candidates for each question: half of them plausible ones, and half a uniform sample of all others.
+
+    Plausible are the entities that train has most often at the place of the answer in triples of the relation, then
+    those that it has most often at all. Answers and known answers are no candidates.
+
+    Parameters
+    ----------
+    collection : Collection
+    n_candidates : int
+        Of each question, at least 2.
+    seed : int
+        The sample of a question depends on it and on the labels, not on the order of triples.
+
+    Returns
+    -------
+    (questions, n_candidates) int array
+        Rows of ``collection.entities``; the first ``n_candidates // 2`` columns are the plausible ones. Score them and
+        the answers of the question, and give the scores to ``SampledRanks.of_scores``, with this number as
+        ``n_certain``, and as ``sample`` the row of the question, since its answers share a sample.
+
+    Raises
+    ------
+    KgtrecError
+        If a question has fewer candidates.
+
+    Examples
+    --------
+    >>> from kgtrec import Triples, build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam"), ("eve", "likes", "tea")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> [collection.entities[entity] for entity in candidate_lists(collection, 2)[1]]  # ann likes ?
+    ['ann', 'eve']
+    """
+    n = whole_number("the number of candidates", n_candidates, 2)
+    asked, width, order = collection.questions, len(collection.entities), collection.entities.byte_order
+    by_place = np.argsort(order)
+    answers, filtered = collection.answers_and_filtered(SPLITS)
+    excluded = np.sort(np.concatenate([answers, filtered]))
+    bounds = np.searchsorted(excluded, np.arange(len(asked) + 1) * width)
+    train = collection.train.recoded(entities=collection.entities, relations=collection.relations)
+    both = np.concatenate([train.tail, train.head]).astype(np.int64)  # a tail question asks for a tail
+    kind = np.concatenate([train.relation * 2, train.relation * 2 + 1]).astype(np.int64)
+    count = np.bincount(both, minlength=width)
+    at_all = by_place[np.argsort(-count[by_place], kind="stable")]
+    keys, often = np.unique(kind * width + order[both], return_counts=True)
+    found = np.empty((len(asked), n), np.int32)
+    asks = asked.relation.astype(np.int64) * 2 + asked.is_head
+    for one in np.unique(asks):
+        first, last = np.searchsorted(keys, [one * width, (one + 1) * width])
+        frequent = by_place[keys[first:last] % width][np.argsort(-often[first:last], kind="stable")]
+        for row in np.flatnonzero(asks == one):
+            out = excluded[bounds[row] : bounds[row + 1]] - row * width
+            if width - len(out) < n:
+                raise KgtrecError(
+                    f"expected {n:,} candidates for each question, found {width - len(out):,} for "
+                    f"{asked.ids[int(row)]}; choose fewer"
+                )
+            chosen = _first(frequent, out, n // 2)
+            if len(chosen) < n // 2:
+                more = _first(at_all, np.concatenate([out, chosen]), n // 2 - len(chosen))
+                chosen = np.concatenate([chosen, more])
+            key = [seed, int(asked.is_head[row]), *_places(collection, int(row))]
+            rest = _drawn(np.random.default_rng(key), order[np.concatenate([out, chosen])], width, n - n // 2)
+            found[row] = np.concatenate([chosen, by_place[rest]])
+    return found
+
+
+def _first(entities: Codes, out: Codes, n: int) -> Codes:
+    """The first n entities that are not out."""
+    some = entities[: n + len(out)]
+    return some[~np.isin(some, out)][:n]
+
+
+def _places(collection: Collection, row: int) -> tuple[int, int]:
+    """The places of a question's relation and anchor among all labels."""
+    asked = collection.questions
+    return int(asked.relations.byte_order[asked.relation[row]]), int(asked.entities.byte_order[asked.anchor[row]])
+
+
+def _drawn(rng: np.random.Generator, out: Codes, width: int, n: int) -> Codes:
+    """A uniform sample of n of the numbers below ``width`` that are not out."""
+    drawn = np.empty(0, np.int64)
+    while len(drawn) < n:
+        more = rng.integers(0, width, 2 * n)
+        drawn = np.concatenate([drawn, more[~np.isin(more, out)]])
+        drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
+    return drawn[:n]
