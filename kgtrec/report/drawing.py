@@ -271,6 +271,10 @@ def _lines(
         everything = [value for name in shown for value in figure.data.column(name).to_pylist()]
         n_bars = len(series) if "low" in panel.rows else 0
         _limits(ax, figure.data.column(x_name).to_pylist(), everything, n_bars)
+        if "fitted" in figure.options:
+            finite = [value for value in everything if math.isfinite(value)] or [0.0, 1.0]
+            space = 0.04 * (max(finite) - min(finite)) or 0.04
+            ax.set_ylim(min(finite) - space, max(finite) + space)
         if "diagonal" in figure.options:
             ax.axline((0, 0), slope=1, color=_INK, linewidth=0.9, linestyle=":")
         if "level" in figure.options:
@@ -582,6 +586,7 @@ def _of_cells(panel: Panel) -> float:
 _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel], float]]] = {
     "tau_by_depth": (_lines("depth", "tau", "ends"), _level),
     "stability": (_lines("share", "mean", "lower right"), _level),
+    "missing_labels": (_lines("share", "mean", "ends"), _level),
     "half_widths": (_lines("share", "half_width", "upper right"), _level),
     "reliability": (_lines("mean", "share", "ends"), _level),
     "p_value_curves": (_lines("place", "p", "upper right"), _level),
