@@ -110,7 +110,7 @@ class Withstanding(Framed, PlottedResult):
             table[name] = mean[name]
             table[f"{name}_low"] = (mean[name] - reach[name]).clip(lower=least)
             table[f"{name}_high"] = (mean[name] + reach[name]).clip(upper=most)
-        return pa.Table.from_pandas(table.reset_index(), preserve_index=False).replace_schema_metadata()
+        return pa.table({name: column.to_numpy() for name, column in table.reset_index().items()})
 
     def holds_table(self) -> pa.Table:
         """Return a row per measure and reason: the lowest density from which on the measure holds; NaN where none is.
@@ -122,7 +122,7 @@ class Withstanding(Framed, PlottedResult):
         for row in sorted(self.to_table().to_pylist(), key=lambda row: -row["density"]):
             key = row["measure"], row["reason"]
             lowest.setdefault(key, np.nan)
-            if key in lost or row["tau_low"] is None or not row["tau_low"] >= SAME:
+            if key in lost or not row["tau_low"] >= SAME:
                 lost.add(key)
             else:
                 lowest[key] = row["density"]
@@ -146,7 +146,7 @@ class Withstanding(Framed, PlottedResult):
         )
 
     def figures(self) -> tuple[Figure, ...]:
-        """Return tau, and the share of pairs significantly in the wrong order, by density; a panel per reason."""
+        """Return tau, and the share of pairs significantly in the wrong order, by density; a panel per measure."""
         rows, found = self.to_table(), []
         for name, title in (("tau", "Which measure keeps the order?"), ("wrong", "Which measure misleads?")):
             columns = "measure", "reason", "density", name, f"{name}_low", f"{name}_high"
@@ -378,24 +378,29 @@ class _Work:
     def kept(self, reason: str, density: float, draw: int) -> tuple[Mask, Mask]:
         """(triples,) which ones keep their labels, and (systems,) which systems the labels come from."""
         n_systems, is_true, seed = len(self.systems), self.answers > 0, int(self.options["seed"])
-        key, n_kept = triple_keys(self.triples, seed, draw), max(1, whole_share(density, int(is_true.sum())))
-        order, favoured = (key >> np.uint64(11)).astype(np.float64) * 2.0**-53, np.zeros(n_systems, np.bool_)
-        is_judged = np.ones(len(order), np.bool_)
-        if reason == "popularity":
-            order = -np.log1p(-order) / self.weight
-        elif reason == "correlated":
-            favoured = ~self.is_family
-        elif reason in ("pooled", "left-out"):
+        key, favoured = triple_keys(self.triples, seed, draw), np.zeros(n_systems, np.bool_)
+        order = (key >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        if reason in ("pooled", "left-out"):
             names = label_hashes(Vocabulary.of([system.name for system in self.systems]))
             chosen = np.argsort(hashed(seed, draw, names))[: n_systems // 2]
             favoured = np.isin(np.arange(n_systems), chosen) if reason == "pooled" else np.arange(n_systems) != draw
             place = self.place[favoured].min(axis=0)
-            is_judged, order = place <= self.depth, np.ceil(place) + order
-        kept: Mask = is_judged & (order <= np.sort(order[is_true])[n_kept - 1])
+            order = np.ceil(place) + order
+            is_above = order <= np.inf if density == 1 else order <= _last(order[is_true], density)
+            return is_above & (place <= self.depth), favoured
+        if reason == "popularity":
+            order = -np.log1p(-order) / self.weight
+        kept: Mask = order <= np.where(is_true, _last(order[is_true], density), _last(order[~is_true], density))
         if reason == "correlated":
-            counts, n_missing = (self.answers[is_true], self.found[is_true]), int(is_true.sum()) - n_kept
+            favoured, n_missing = ~self.is_family, int((is_true & ~kept).sum())
+            counts = self.answers[is_true], self.found[is_true]
             low, high = correlation_ends(*counts, n_missing)
             wanted = min(max(self.correlation, low), high)
             if not np.isnan(low) and wanted != 0:
                 kept[is_true] = ~missing_in_correlation(key[is_true], *counts, n_missing, wanted)
         return kept, favoured
+
+
+def _last(order: Floats, density: float) -> float:
+    """The end of a share of some triples in an order."""
+    return float(np.sort(order)[max(1, whole_share(density, len(order))) - 1]) if len(order) else 0.0

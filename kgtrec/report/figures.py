@@ -528,8 +528,8 @@ KINDS = {
     "missing_labels": Kind(
         ("measure", "reason"),
         ("share", "mean", "low?", "high?"),
-        _by("reason"),
-        partial(gists.of_lines, x="share", y="mean"),
+        _by("measure"),
+        partial(gists.of_lines, x="share", y="mean", by="reason"),
     ),
     "half_widths": Kind(
         ("measure",), ("share", "half_width"), _by_family, partial(gists.of_lines, x="share", y="half_width")
