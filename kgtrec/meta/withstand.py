@@ -117,18 +117,11 @@ class Withstanding(Framed, PlottedResult):
 
         It holds where the interval of tau is at least ``SAME`` at this density and at all higher ones.
         """
-        lowest: dict[tuple[str, str], float] = {}
-        lost = set()
-        for row in sorted(self.to_table().to_pylist(), key=lambda row: -row["density"]):
-            key = row["measure"], row["reason"]
-            lowest.setdefault(key, np.nan)
-            if key in lost or not row["tau_low"] >= SAME:
-                lost.add(key)
-            else:
-                lowest[key] = row["density"]
-        measures, reasons = (pc.unique(self.draws[name]).to_pylist() for name in ("measure", "reason"))
-        values = np.array([[lowest[measure, reason] for reason in reasons] for measure in measures])
-        return long_table(values.shape, {"measure": (0, measures), "reason": (1, reasons), "holds": values})
+        rows = frame_of_table(self.to_table()).sort_values("density", ascending=False, kind="stable")
+        is_held = (rows.tau_low >= SAME).astype(int).groupby([rows.measure, rows.reason]).cummin()
+        rows["holds"] = rows.density.where(is_held == 1)
+        lowest = rows.groupby(["measure", "reason"], sort=False).holds.min().reset_index()
+        return pa.table({name: column.to_numpy() for name, column in lowest.items()})
 
     def tables(self) -> tuple[Table, ...]:
         """Return ``summary``, from which density on measures hold; ``numbers``; and ``draws``, all sets of labels."""
