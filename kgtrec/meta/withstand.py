@@ -65,7 +65,8 @@ class Withstanding(Framed, PlottedResult):
     pairs of systems that a test distinguishes, and ``wrong`` the share that it distinguishes in the opposite of their
     order under the complete labels. ``bias`` is the score minus that under the complete labels, mean over systems.
     ``favour`` is the bias of the systems that the labels come from minus that of the others: of those that were pooled
-    minus those that were not, or of the systems outside the family whose answers lack labels minus those in it.
+    minus those that were not, or of the systems outside the family whose answers lack labels minus those in it. Both
+    are in the measure's own units, and below 0 is better where lower is.
     """
 
     systems: tuple[str, ...]
@@ -197,7 +198,8 @@ def withstand(
     systems : AnswerRanks or Run, or several of them, or a mapping from names
         At least two. Answer ranks need a row for all that is judged (``kgtrec rank --judged``).
     measures : str, measure, or several of them, optional
-        Default: ``MEASURES``, with ``POOL_MEASURES`` if there are judged false candidates.
+        Default: ``MEASURES``, with ``POOL_MEASURES`` if there are judged false candidates; those over answers need
+        answer ranks.
     reasons : str, or several of REASONS
     densities : sequence of float
         Shares of the facts that keep their labels, in (0, 1].

@@ -251,6 +251,7 @@ def _lines(
         series = grouped(panel.rows, by)
         gaps = np.diff(np.unique([x for x in panel.rows[x_name] if math.isfinite(x)]))
         step = _BESIDE * float(gaps.min() if len(gaps) else 1.0) if "low" in panel.rows else 0.0
+        step *= 0.3 if "fitted" in figure.options else 1.0  # of few points, which are far apart
         for place, (label, rows) in enumerate(series.items()):
             order = np.argsort(np.array(rows[x_name], float), kind="stable")
             x, y = (np.array(rows[name], float)[order] for name in (x_name, y_name))
