@@ -49,6 +49,7 @@ def judged_world(seed: int, n: int = 4, facts: int = 30) -> tuple[Collection, Qr
     )
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=examples(8), deadline=None)
 def test_with_all_labels_tau_is_1_bias_0_and_no_pair_wrong(seed: int):
@@ -63,6 +64,7 @@ def test_with_all_labels_tau_is_1_bias_0_and_no_pair_wrong(seed: int):
     assert rows.favour.dropna().eq(0).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from(REASONS), st.floats(0.1, 0.9), st.floats(0.1, 0.9))
 @settings(max_examples=examples(25), deadline=None)
 def test_labels_are_as_many_as_asked_for_and_a_part_of_denser_ones(seed: int, reason: str, one: float, other: float):
@@ -80,6 +82,7 @@ def test_labels_are_as_many_as_asked_for_and_a_part_of_denser_ones(seed: int, re
     )
 
 
+@pytest.mark.slow
 def test_a_cell_is_what_pandas_and_scipy_find():
     """Tau, significant and wrong pairs, bias, favour of AP in a pool, from kgtrec's own qrels of this pool only."""
     collection, judged, ranks = judged_world(5, 6, 60)
@@ -136,6 +139,7 @@ def test_popular_facts_keep_their_labels_and_found_ones_lose_them():
         assert found[~kept].sum() / answers[~kept].sum() > found[kept].sum() / answers[kept].sum()
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_other_processes_and_any_order_of_input():
     """Of everything but the number of the system that is left out."""
     collection, judged, ranks = judged_world(4)

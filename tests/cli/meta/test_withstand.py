@@ -49,6 +49,7 @@ def test_withstand_writes_what_the_function_says(folder, capsys):
     assert "Lowest share" in text or "measure  random  pooled" in text
 
 
+@pytest.mark.slow
 def test_withstand_draws_a_panel_per_measure(folder, capsys, tmp_path):
     """The first figure is of tau."""
     inputs = [folder / "C", folder / "ranks", "-m", "micro.MRR AP", "--reason", "random", "--repeats", "2"]
