@@ -145,6 +145,14 @@ def listed(text: str | None) -> list[str]:
     return (text or "").replace(",", " ").split()
 
 
+def numbers_of(_: click.Context, __: click.Parameter, text: str) -> list[float]:
+    """Read an option that lists numbers."""
+    try:
+        return [float(part) for part in listed(text)]
+    except ValueError:
+        raise click.BadParameter(f"expected numbers, such as 0.1 0.5 0.9, found {text!r}") from None
+
+
 def sizes_of(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
     """Return the sizes of samples, a callback: numbers of items, or shares of all."""
     return None if text is None else [_size(part) for part in listed(text)]

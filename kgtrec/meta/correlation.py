@@ -480,7 +480,7 @@ def swaps(
     ahead = gaps[0] > 0
     better_rows, worse_rows = np.where(ahead, (one[at], other[at]), (other[at], one[at]))
     sign = np.where(ahead, 1.0, -1.0) * [1.0 if pair.higher_is_better[pair.measures[row]] else -1.0 for row in measure]
-    p = np.array([[_p_values(own, name, pair.systems, len(one)) for name in pair.measures] for own in pair.items])
+    p = np.array([[p_values(own, name, pair.systems, len(one)) for name in pair.measures] for own in pair.items])
     n_pairs = {measure: len(one) * pair.scores.shape[2] for measure in pair.measures}
     rows = {"measure": tuple(pair.measures[row] for row in measure)}
     rows |= {name: tuple(labels[row] for row in key) for name, labels in pair.keys.items()}
@@ -491,8 +491,8 @@ def swaps(
     )
 
 
-def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
-    """(pairs,) of the paired t-test; NaN without items, and of medians."""
+def p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
+    """Return (pairs,) p-values of paired t-tests; NaN without items, and of medians."""
     if items is None or items[measure].aggregate == "median" or len(items[measure]) == 0:
         return np.full(n_pairs, np.nan)
     scores = items[measure]

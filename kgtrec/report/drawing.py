@@ -240,7 +240,7 @@ def _draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
 
 
 def _lines(
-    x_name: str, y_name: str, legend: Literal["ends", "lower right", "upper right"]
+    x_name: str, y_name: str, legend: Literal["ends", "lower right", "upper right"], by: str = "measure"
 ) -> Callable[[Axes, Panel, Figure], None]:
     """A drawing function with a line per measure; names are at the ends of lines, or in a legend in a free corner."""
 
@@ -248,9 +248,10 @@ def _lines(
         from matplotlib.transforms import Affine2D
 
         ends = []
-        series = grouped(panel.rows, "measure")
+        series = grouped(panel.rows, by)
         gaps = np.diff(np.unique([x for x in panel.rows[x_name] if math.isfinite(x)]))
         step = _BESIDE * float(gaps.min() if len(gaps) else 1.0) if "low" in panel.rows else 0.0
+        step *= 0.3 if "fitted" in figure.options else 1.0  # of few points, which are far apart
         for place, (label, rows) in enumerate(series.items()):
             order = np.argsort(np.array(rows[x_name], float), kind="stable")
             x, y = (np.array(rows[name], float)[order] for name in (x_name, y_name))
@@ -271,6 +272,10 @@ def _lines(
         everything = [value for name in shown for value in figure.data.column(name).to_pylist()]
         n_bars = len(series) if "low" in panel.rows else 0
         _limits(ax, figure.data.column(x_name).to_pylist(), everything, n_bars)
+        if "fitted" in figure.options:
+            means = [value for value in figure.data.column(y_name).to_pylist() if math.isfinite(value)] or [0.0, 1.0]
+            space = 0.15 * (max(means) - min(means)) or 0.04
+            ax.set_ylim(min(means) - space, max(means) + space)
         if "diagonal" in figure.options:
             ax.axline((0, 0), slope=1, color=_INK, linewidth=0.9, linestyle=":")
         if "level" in figure.options:
@@ -582,6 +587,7 @@ def _of_cells(panel: Panel) -> float:
 _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel], float]]] = {
     "tau_by_depth": (_lines("depth", "tau", "ends"), _level),
     "stability": (_lines("share", "mean", "lower right"), _level),
+    "missing_labels": (_lines("share", "mean", "ends", by="reason"), _level),
     "half_widths": (_lines("share", "half_width", "upper right"), _level),
     "reliability": (_lines("mean", "share", "ends"), _level),
     "p_value_curves": (_lines("place", "p", "upper right"), _level),

@@ -530,6 +530,12 @@ KINDS = {
     "stability": Kind(
         ("measure",), ("share", "mean", "low?", "high?"), _by_family, partial(gists.of_lines, x="share", y="mean")
     ),
+    "missing_labels": Kind(
+        ("measure", "reason"),
+        ("share", "mean", "low?", "high?"),
+        _by("measure"),
+        partial(gists.of_lines, x="share", y="mean", by="reason"),
+    ),
     "half_widths": Kind(
         ("measure",), ("share", "half_width"), _by_family, partial(gists.of_lines, x="share", y="half_width")
     ),

@@ -40,8 +40,8 @@ def _of_each(points_of: Mapping[str, _Points], describe: Callable[[str, _Points]
     return _joined(texts, more)
 
 
-def of_lines(rows: ColumnValues, options: Mapping[str, Any], x: str, y: str) -> str:
-    """Describe the first, the last and the lowest value of each measure."""
+def of_lines(rows: ColumnValues, options: Mapping[str, Any], x: str, y: str, by: str = "measure") -> str:
+    """Describe the first, the last and the lowest value of each measure, or other line."""
 
     def described(point: tuple[float, float]) -> str:
         at = f"{point[0]:.0%}" if options["at"] == "share" else f"{options['at']} {point[0]:g}"
@@ -54,7 +54,7 @@ def of_lines(rows: ColumnValues, options: Mapping[str, Any], x: str, y: str) -> 
         lowest = min(sorted(points), key=lambda point: point[1])
         return text + (f", lowest {described(lowest)}" if lowest[1] < min(first[1], last[1]) - 0.0005 else "")
 
-    return _of_each(_series(rows, "measure", x, y), line, "measures")
+    return _of_each(_series(rows, by, x, y), line, f"{by}s")
 
 
 def of_p_values(rows: ColumnValues, options: Mapping[str, Any]) -> str:

@@ -63,6 +63,7 @@ def all_figures() -> dict[str, Figure]:
         figures.pool_growth(pa.table(grown)),
         figures.tie_report(pa.table(ties)),
         sparse_against_full(pa.table(curves)),
+        missing_labels(pa.table({**sizes, "reason": ["random", "pooled"] * (len(sizes["share"]) // 2)})),
         figures.slope_chart(pa.table(slopes), measure="micro.MRR"),
         figures.half_widths(
             pa.table({"measure": sizes["measure"], "share": sizes["share"], "half_width": sizes["mean"]})
@@ -75,6 +76,12 @@ def sparse_against_full(table: pa.Table) -> Figure:
     """What ``OpenWorldCurve.figures`` gives, of any rows."""
     axes = {"x": "score with all labels", "y": "with sparse labels"}
     return Figure("sparse-full", "sparse_against_full", "Sparse against full", "A caption.", table, axes)
+
+
+def missing_labels(table: pa.Table) -> Figure:
+    """What ``Withstanding.figures`` gives, of any rows."""
+    axes = {"x": "share of the facts that are labelled", "y": "tau", "at": "share", "fitted": True}
+    return Figure("missing-labels-tau", "missing_labels", "Which measure keeps the order?", "A caption.", table, axes)
 
 
 def _add(columns: dict[str, list], *row: object) -> None:

@@ -14,9 +14,9 @@ from kgtrec.cli.options import (
     MOST_DRAWS,
     Whole,
     is_mixed,
-    listed,
     measure_option,
     mixed_option,
+    numbers_of,
     option,
     seed_option,
     ties_option,
@@ -32,13 +32,6 @@ from kgtrec.report.progress import progress_bar
 from kgtrec.report.records import table_csv
 
 
-def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
-    try:
-        return [float(part) for part in listed(value)]
-    except ValueError:
-        raise click.BadParameter(f"expected numbers, such as 0.1 0.5 0.9, found {value!r}") from None
-
-
 @click.command(name="curve")
 @click.argument("collection", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
@@ -50,14 +43,14 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     "--densities",
     "Shares of the facts that keep their labels.",
     default=" ".join(f"{density:g}" for density in DENSITIES),
-    callback=_numbers,
+    callback=numbers_of,
     metavar="NUMBERS",
 )
 @option(
     "--correlations",
     "Correlations between missing and found answers; 0: missing at random.",
     default="0",
-    callback=_numbers,
+    callback=numbers_of,
     metavar="NUMBERS",
 )
 @option("--reference", "System whose found answers missing labels are correlated with. Default: the strongest.")
