@@ -316,8 +316,8 @@ def _by_family(
         zip(("test_low", "test_high", "low", "high", "effective"), np.array(spans).transpose(2, 0, 1, 3), strict=True)
     )
     half = seeds_reach(sd, np.array(n)[:, None, None], intervals.confidence)
-    over = {"drawn": intervals.drawn, "confidence": intervals.confidence}
-    found = replace(found, **ends, seeds_low=values - half, seeds_high=values + half, **over)
+    found = replace(found, **ends, drawn=intervals.drawn, confidence=intervals.confidence)
+    found = replace(found, seeds_low=values - half, seeds_high=values + half)
     _warn_without_interval(found, intervals.drawn, inputs)
     return found
 

@@ -41,7 +41,8 @@ REASONS = ("random", "popularity", "correlated", "pooled", "left-out")
 DENSITIES = (0.25, 0.5, 0.75)
 MEASURES = (
     *("micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.logMRR", "micro.pMRR(p=0.5)"),
-    *("macro.MRR", "nDCG@20", "AP@20", "RBP"),
+    *("micro.PROBE(alpha=0.5)", "micro.PROBE(alpha=0.5,beta=0.5)"),
+    *("macro.MRR", "nDCG@20", "AP@20", "Q@20", "RBP"),
 )
 #: measures made for judged pools, which have false candidates
 POOL_MEASURES = ("nDCG(judged_only=True)@20", "AP(judged_only=True)@20", "Bpref", "infAP")
