@@ -1,9 +1,11 @@
+from kgtrec.data.sampled_ranks import SampledRanks as SampledRanks
 from kgtrec.data.scores import ScoreTable as ScoreTable
 from kgtrec.formats.score_tables import read_score_table as read_score_table
 from kgtrec.kernels.statistics.correlation import kendall_tau_b as kendall_tau_b
 from kgtrec.kernels.statistics.correlation import rank_biased_overlap as rank_biased_overlap
 from kgtrec.kernels.statistics.correlation import spearman_rho as spearman_rho
 from kgtrec.kernels.statistics.correlation import tau_ap as tau_ap
+from kgtrec.meta.candidate_lists import candidate_lists as candidate_lists
 from kgtrec.meta.comparison import Comparison as Comparison
 from kgtrec.meta.comparison import compare as compare
 from kgtrec.meta.correlation import Correlations as Correlations
@@ -13,8 +15,13 @@ from kgtrec.meta.correlation import correlate as correlate
 from kgtrec.meta.correlation import swaps as swaps
 from kgtrec.meta.power import Power as Power
 from kgtrec.meta.power import power as power
+from kgtrec.meta.sampled import expected_sampled as expected_sampled
+from kgtrec.meta.sampled import sampled_bounds as sampled_bounds
 from kgtrec.meta.sparsity import label_scores as label_scores
 from kgtrec.meta.sparsity import sparsity as sparsity
 from kgtrec.meta.stability import Stability as Stability
 from kgtrec.meta.stability import stability as stability
 from kgtrec.meta.stability import subsample as subsample
+from kgtrec.meta.withstand import Withstanding as Withstanding
+from kgtrec.meta.withstand import withstand as withstand
+from kgtrec.systems.sampled_scores import read_sampled_scores as read_sampled_scores
