@@ -38,7 +38,7 @@ from kgtrec import Collection, Qrels
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.evaluation.item_scores import item_scores, totals
 from kgtrec.meta import Withstanding, correlate, swaps, withstand
-from kgtrec.meta.withstand import ALPHA, MEASURES, SAME
+from kgtrec.meta.withstand import ALPHA, DENSITIES, MEASURES, SAME
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.report.drawing import svg
 from kgtrec.systems.baselines import baseline_checkpoints, score_blocks
@@ -50,7 +50,6 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "svd": {"factors": [8, 32, 96]},
     "rescal": {"factors": [16, 48], "iterations": [1, 4]},
 }
-DENSITIES = (0.25, 0.5, 0.75)
 #: of the page's figures, which do not hold all
 DRAWN = ("micro.MRR", "micro.Hits@10", "macro.MRR", "nDCG@20", "AP@20", "nDCG(judged_only=True)@20", "Bpref", "infAP")
 BEGIN, END = "<!-- begin: benchmarks/which_measure.py -->", "<!-- end: benchmarks/which_measure.py -->"

@@ -27,7 +27,6 @@ from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrel
 from kgtrec.data.scores import BREAKDOWNS
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, has_only_answers
-from kgtrec.formats.trec.runs import default_name
 from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ def command(
         judgements = read_sampled(qrels, machine) if is_campaign(qrels) else read_judgements(qrels)
         keywords = scoring.keywords()
         if families:
-            options["families"] = read_families_of(families, [default_name(path) for path in systems])
+            options["families"] = read_families_of(families, systems)
         if isinstance(judgements, SampledQrels):
             keywords["weights"] = weights
         else:

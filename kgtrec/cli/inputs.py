@@ -170,11 +170,12 @@ def _note_ranks(path: str) -> None:
         )
 
 
-def read_families_of(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
-    """Return run -> family, from names, patterns and files; a run has at most one family."""
+def read_families_of(texts: Sequence[str], files: Sequence[str]) -> dict[str, str]:
+    """Return run -> family, from names, patterns and files; a run, named by its file, has at most one family."""
     from kgtrec.evaluation.families import SEEDS, seeds_of
     from kgtrec.formats.campaign.pools import read_families
 
+    runs = [default_name(file) for file in files]
     if wrong := next((run for run in runs if not _UNWRITABLE.isdisjoint(run)), None):
         raise KgtrecError(f"expected names of runs without tab and line break, found {wrong!r}; rename the file")
     family_of: dict[str, str] = {}

@@ -177,7 +177,7 @@ def command(
     rows, known_answers = known_answers_of_triples(test, read_triples(known_path)) if known_path else (None, None)
     if questions_path:
         rows = _question_rows(questions_path, test)
-    family_of = read_families_of(options["families"], [default_name(file) for file in files])
+    family_of = read_families_of(options["families"], files)
     reading: dict[str, Any] = {"depth": options["depth"] or chosen.depth, "cut": options["cut"]}
     own: dict[str, Any] = {name: options[name] for name in chosen.parameters}
     budget, seed = options["budget"], options["seed"]

@@ -168,7 +168,7 @@ class Breakdown:
 
 
 def breakdown_of(
-    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure], quantiles: int = 4
+    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure], quantiles: int
 ) -> Breakdown:
     """Return the groups of questions, or of answers, that each have a value: one group of all if ``per`` is None.
 

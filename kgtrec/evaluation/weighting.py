@@ -57,9 +57,8 @@ class Weighting:
         """Warn of measures that fix other weights than these."""
         for measure in measures:
             fixed = _fixed(measure)
-            by_beta = fixed == "popularity"  # no weights that a caller can ask for
-            if fixed is not None and self._weights not in (None, None if by_beta else fixed):
-                how = "weighs answers by beta" if by_beta else f"counts each {fixed} equally"
+            if fixed is not None and self._weights not in (None, fixed):
+                how = "weighs answers by beta" if fixed == "beta" else f"counts each {fixed} equally"
                 warn(f"{measure.label} {how} by definition; the weights do not change it")
 
     def by_question(self, measure: AnyMeasure) -> bool:
@@ -68,21 +67,20 @@ class Weighting:
 
     def of(self, items: ItemValues, measure: AnyMeasure) -> NDArray[np.float64] | None:
         """Return (n,) weights of the items of a measure; None if all count equally."""
-        fixed = _fixed(measure)
-        if fixed == "popularity":
-            return self._by_popularity(measure)
-        weights = fixed or self._weights
+        weights = _fixed(measure) or self._weights
+        if weights == "beta":
+            return self._by_beta(measure)
         if weights is None or measure.record.aggregate == "sum":
             return None
         if weights == "question":
             return _alike(items.group, items.question)
-        if isinstance(weights, str) and weights == "popularity":
+        if weights == "popularity":
             return self._rarity
         relation = self._relations[items.question]
         alike = _alike(items.group, relation)
         return alike if isinstance(weights, str) or self._shares is None else alike * self._shares[relation]
 
-    def _by_popularity(self, measure: AnyMeasure) -> NDArray[np.float64]:
+    def _by_beta(self, measure: AnyMeasure) -> NDArray[np.float64]:
         """(answers,) weights against popularity, in the order of the qrels."""
         if self._collection is None or len(self._collection.train) == 0:
             raise KgtrecError(f"{measure.label} needs counts of facts in train: give a collection that has some")
@@ -135,7 +133,7 @@ class Weighting:
 def _fixed(measure: AnyMeasure) -> str | None:
     """The weights that a measure has by definition."""
     fixed = measure.record.weighting
-    return None if fixed == "popularity" and measure.parameters["beta"] == 0 else fixed
+    return None if fixed == "beta" and measure.parameters["beta"] == 0 else fixed
 
 
 def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -165,7 +165,7 @@ _of_answers(
     parameters={"alpha": 1.0, "beta": 0.0, "relations": True},
     rules={"alpha": Rule(float, low=-1.0, high=1.0), "beta": Rule(float, low=0.0)},
     chance=Chance(_unweighted(chance.expected_power_above_last), _unweighted(chance.variance_power_above_last)),
-    weighting="popularity",
+    weighting="beta",
     sees_candidates=True,
 )
 _of_answers(

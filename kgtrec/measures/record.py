@@ -86,8 +86,8 @@ class Measure:
     sees_unsampled: bool = False  # whether a negative grade (pooled, not sampled) counts differently from no grade
     # whether it is never worse where a relevant candidate, or one of a higher grade, moves up or a wrong one down
     by_relevance: bool = True
-    # the units that always count equally; or "popularity": answers count by theirs in train, see its `beta`
-    weighting: Literal["question", "relation", "popularity"] | None = None
+    # the units that always count equally; or "beta": answers count by their popularity in train to that power
+    weighting: Literal["question", "relation", "beta"] | None = None
     # whether the value of an answer depends on how many candidates it was ranked among: then `value` takes (rank,
     # candidates, **parameters), and `expected` (optimistic rank, pessimistic rank, candidates, **parameters)
     sees_candidates: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.collection.popularity import degrees
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError, whole_number
@@ -48,15 +49,14 @@ def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: in
     """
     n = whole_number("the number of candidates", n_candidates, 2)
     asked, width, order = collection.questions, len(collection.entities), collection.entities.byte_order
-    by_place = np.argsort(order)
+    by_place, relation_place = np.argsort(order), asked.relations.byte_order
     answers, filtered = collection.answers_and_filtered(SPLITS)
     excluded = np.sort(np.concatenate([answers, filtered]))
     bounds = np.searchsorted(excluded, np.arange(len(asked) + 1) * width)
-    train = collection.train.recoded(entities=collection.entities, relations=collection.relations)
+    train = collection.train
     both = np.concatenate([train.tail, train.head]).astype(np.int64)  # a tail question asks for a tail
     kind = np.concatenate([train.relation * 2, train.relation * 2 + 1]).astype(np.int64)
-    count = np.bincount(both, minlength=width)
-    at_all = by_place[np.argsort(-count[by_place], kind="stable")]
+    at_all = by_place[np.argsort(-degrees(train)[by_place], kind="stable")]
     keys, often = np.unique(kind * width + order[both], return_counts=True)
     found = np.empty((len(asked), n), np.int32)
     asks = asked.relation.astype(np.int64) * 2 + asked.is_head
@@ -74,7 +74,7 @@ def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: in
             if len(chosen) < n // 2:
                 more = _first(at_all, np.concatenate([out, chosen]), n // 2 - len(chosen))
                 chosen = np.concatenate([chosen, more])
-            key = [seed, int(asked.is_head[row]), *_places(collection, int(row))]
+            key = [seed, int(asked.is_head[row]), relation_place[asked.relation[row]], order[asked.anchor[row]]]
             rest = _drawn(np.random.default_rng(key), order[np.concatenate([out, chosen])], width, n - n // 2)
             found[row] = np.concatenate([chosen, by_place[rest]])
     return found
@@ -84,12 +84,6 @@ def _first(entities: Codes, out: Codes, n: int) -> Codes:
     """The first n entities that are not out."""
     some = entities[: n + len(out)]
     return some[~np.isin(some, out)][:n]
-
-
-def _places(collection: Collection, row: int) -> tuple[int, int]:
-    """The places of a question's relation and anchor among all labels."""
-    asked = collection.questions
-    return int(asked.relations.byte_order[asked.relation[row]]), int(asked.entities.byte_order[asked.anchor[row]])
 
 
 def _drawn(rng: np.random.Generator, out: Codes, width: int, n: int) -> Codes:

@@ -208,8 +208,9 @@ class Power(Framed, PlottedResult):
     def to_table(self) -> pa.Table:
         """Return a row per measure, pair and test.
 
-        measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted; of estimates also low
-        and high; with the test "sign" also first_preferred and second_preferred, numbers of questions.
+        measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted; of estimates and
+        families also low and high; with the test "sign" also first_preferred and second_preferred, numbers of
+        questions.
         """
         n_measures, n_tests, n_pairs = self.p.shape
         first, second = ([self.systems[place] for place in part] for part in self.pairs)
@@ -267,7 +268,7 @@ class Power(Framed, PlottedResult):
         return {"systems": list(self.systems), "alpha": self.alpha, "repeats": self.repeats}
 
     def tables(self) -> tuple[Table, ...]:
-        """Return ``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
+        """Return ``measures``, a row per measure and test, ``pairs``, by pair too, and ``families``, if any."""
         table = self.summary_table()
         columns = (*power_columns(self.alpha), *([Column("undefined")] if self.undefined.any() else []))
         if self.preferred is not None:
@@ -844,11 +845,11 @@ class PairTests:
         if test == "sign":
             of_questions = np.arange(n) if cluster is None else cluster
             return np.stack([nothing, paired_tests.sign_test(paired_tests.preferences(value, of_questions))])
-        mean, deviation = paired_tests.differences(value)
+        mean, spread = paired_tests.differences(value)
         if test == "clustered" and cluster is not None:
             error, n_clusters = paired_tests.clustered_errors(value, cluster)
             return np.stack(paired_tests.t_test(mean, error, n_clusters - 1))
-        return np.stack(paired_tests.t_test(mean, deviation / np.sqrt(n), n - 1))
+        return np.stack(paired_tests.t_test(mean, spread / np.sqrt(n), n - 1))
 
     def _resampled(self, measure: int, test: str) -> ResampledTest:
         last = self._last

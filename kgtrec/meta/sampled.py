@@ -28,7 +28,6 @@ _ABOUT = {
     "model": "model: all candidates are like the sample",
 }
 
-
 Counts = NDArray[np.int64]
 
 
@@ -165,8 +164,7 @@ def _law_bounds(
             warn(
                 f"{ranks.name}: no law of ranks{f' where {_ABOUT[assumption]}' if assumption == 'falls' else ''} "
                 "agrees with the ranks in the samples: they are not uniform samples of that many candidates"
-                + ", or the assumption is wrong"
-                * (assumption == "falls")
+                f"{', or the assumption is wrong' if assumption == 'falls' else ''}"
             )
     return found
 
@@ -294,14 +292,9 @@ def _is_linear(measure: ParsedMeasure) -> bool:
 def _of_ranks(measures: Any, more: tuple[str, ...] = ()) -> list[ParsedMeasure]:
     parsed = []
     for measure in parse_measures(measures):
-        is_mean = isinstance(measure, ParsedMeasure) and (
-            measure.record.name in more
-            or (
-                (measure.items, measure.record.form, measure.record.aggregate) == ("answers", "plain", "mean")
-                and measure.record.weighting is None
-            )
-        )
-        if not isinstance(measure, ParsedMeasure) or not is_mean:
+        record = measure.record
+        is_mean = (measure.items, record.form, record.aggregate, record.weighting) == ("answers", "plain", "mean", None)
+        if not isinstance(measure, ParsedMeasure) or not (is_mean or record.name in more):
             raise MeasureError(
                 f"{measure.label}: expected a mean over answers of a value of the rank, such as "
                 f"{', '.join((*SAMPLED_MEASURES, *more))}; lists of sampled candidates have no other measures"

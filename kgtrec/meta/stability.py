@@ -483,7 +483,7 @@ def _require_deep_lists(
 def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Qrels) -> None:
     """Refuse before the computation what evaluate would refuse."""
     for measure in measures:
-        if measure.record.weighting == "popularity" and measure.parameters["beta"]:
+        if measure.record.weighting == "beta" and measure.parameters["beta"]:
             raise MeasureError(f"{measure.label}: the stability of weights by popularity is not known; use beta=0")
         if measure.items == "answers":
             runs = [system.name for system in work.systems if system.ranks is None]
@@ -597,7 +597,7 @@ class _Work:
                 candidates = None if system.ranks is None else ranking.num_retrieved[there]
                 others = candidates, sample.num_relevant[there], None
             # the units that always count equally by the measure's definition; if there are none each item does
-            alike = None if measure.record.weighting == "popularity" else measure.record.weighting
+            alike = None if measure.record.weighting == "beta" else measure.record.weighting
             unit = question if alike == "question" else self.test_set.relation[question]
             weight = None if alike is None else (1.0 / np.maximum(np.bincount(unit), 1))[unit]
             yield ItemValues(value, np.zeros(len(value), np.int32), question, weight, *others)

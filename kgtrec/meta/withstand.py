@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.collection.popularity import degrees
 from kgtrec.data.arrow import long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed, frame_of_table
@@ -324,10 +325,8 @@ class _Work:
         every = collection.questions.triples(topic[qrels.question], entity[qrels.entity])
         every = replace(every, entities=entities)
         _, first, of = np.unique(every.keys(), return_index=True, return_inverse=True)
-        triples, n, relevant, train = every.take(first), len(first), qrels.grade >= 1, collection.train
-        degree = np.bincount(
-            entities.encode(train.entities.labels)[np.r_[train.head, train.tail]], minlength=len(entities)
-        )
+        triples, n, relevant = every.take(first), len(first), qrels.grade >= 1
+        degree = degrees(replace(collection.train, entities=entities))
         size = np.bincount(qrels.question[relevant], minlength=len(qrels.questions))
         place, found = np.full((len(systems), n), np.inf), np.zeros((len(systems), len(qrels)), np.bool_)
         for own, is_found, system in zip(place, found, systems, strict=True):

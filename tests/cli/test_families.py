@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.meta.test_power import written
 from tests.program import kgtrec, printed_by, refusal
 
 PLACES = {
@@ -22,17 +23,8 @@ PLACES = {
 
 @pytest.fixture
 def files(tmp_path) -> list[str]:
-    """Qrels, and runs of three families; one answer a question, at some place of the list."""
-    (tmp_path / "qrels.txt").write_text("".join(f"q{place} 0 a{place} 1\n" for place in range(6)))
-    paths = [str(tmp_path / "qrels.txt")]
-    for name, places in PLACES.items():
-        lines = []
-        for question, place in enumerate(places):
-            entities = [f"x{number}" for number in range(1, place)] + [f"a{question}"]
-            lines += [f"q{question} Q0 {entity} 0 {-rank} t\n" for rank, entity in enumerate(entities)]
-        (tmp_path / f"{name}.run").write_text("".join(lines))
-        paths.append(str(tmp_path / f"{name}.run"))
-    return paths
+    """Qrels, and runs of three families."""
+    return written(tmp_path, PLACES)
 
 
 def test_evaluate_shows_a_row_per_family(files, capsys):

@@ -11,7 +11,6 @@ from kgtrec.cli.options import PATH, SHARE, at_least, family_option, option, ref
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.trec.runs import default_name
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
@@ -80,7 +79,7 @@ def command(
         from kgtrec.meta.power import power
 
         refuse_idle(("names", "resamples", "by", "top", "relations"), "--family")
-        family_of = read_families_of(families, [default_name(file) for file in files_of(systems)])
+        family_of = read_families_of(families, files_of(systems))
         inputs = scoring.inputs(qrels, systems)
         found = power(*inputs, alpha=1 - options["confidence"], families=family_of, **scoring.keywords())
         if len(found.systems) != 2:

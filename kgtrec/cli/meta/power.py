@@ -11,7 +11,6 @@ from kgtrec.cli.options import SHARE, choices_option, family_option, option, ref
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.trec.runs import default_name
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES, power
 from kgtrec.report.progress import progress_bar
 
@@ -81,7 +80,7 @@ def command(
     refuse_idle(("machine",), NO_CAMPAIGN)
     if families:
         refuse_idle(("tests", "repeats", "resample", "workers", "scheduler"), "--family")
-        family_of = read_families_of(families, [default_name(file) for file in files])
+        family_of = read_families_of(families, files)
         inputs = scoring.inputs(qrels, files)
         result = power(*inputs, alpha=options["alpha"], families=family_of, **scoring.keywords())
         output.show(result, ("families", "pairs") if output.form != "json" else None)

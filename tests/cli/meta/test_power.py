@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -17,16 +19,21 @@ PLACES = {"eins": (1, 1, 2, 1, 3, 2), "zwei_ü": (2, 1, 3, 2, 4, 2), "drei<b>": 
 
 @pytest.fixture
 def files(tmp_path) -> list[str]:
-    """Qrels and three runs, two of which are the same; one answer a question, at some place of the list."""
-    (tmp_path / "qrels.txt").write_text(QRELS)
-    paths = [str(tmp_path / "qrels.txt")]
-    for name, places in PLACES.items():
+    """Qrels and three runs, two of which are the same."""
+    return written(tmp_path, PLACES)
+
+
+def written(folder: Path, places_of: Mapping[str, Sequence[int]]) -> list[str]:
+    """Qrels and runs; one answer a question, at some place of the list."""
+    (folder / "qrels.txt").write_text(QRELS)
+    paths = [str(folder / "qrels.txt")]
+    for name, places in places_of.items():
         lines = []
         for question, place in enumerate(places):
             entities = [f"x{number}" for number in range(1, place)] + [f"a{question}"]
             lines += [f"q{question} Q0 {entity} 0 {-rank} t\n" for rank, entity in enumerate(entities)]
-        (tmp_path / f"{name}.run").write_text("".join(lines))
-        paths.append(str(tmp_path / f"{name}.run"))
+        (folder / f"{name}.run").write_text("".join(lines))
+        paths.append(str(folder / f"{name}.run"))
     return paths
 
 

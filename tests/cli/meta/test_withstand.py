@@ -1,3 +1,5 @@
+"""kgtrec meta withstand."""
+
 from __future__ import annotations
 
 import csv
@@ -46,7 +48,7 @@ def test_withstand_writes_what_the_function_says(folder, capsys):
             else:
                 assert row[name] == str(value)
     text = printed_by(capsys, "meta", "withstand", *inputs, *chosen)
-    assert "Lowest share" in text or "measure  random  pooled" in text
+    assert "measure  random  pooled\nAP         100%     50%\nBpref      100%    100%\n" in text
 
 
 @pytest.mark.slow
@@ -69,4 +71,5 @@ def test_withstand_draws_a_panel_per_measure(folder, capsys, tmp_path):
     ],
 )
 def test_withstand_refuses_in_one_line(folder, capsys, options, message):
+    """With what was found."""
     assert message in refusal(capsys, "meta", "withstand", folder / "C", folder / "ranks", *options)
