@@ -153,6 +153,7 @@ def _fitted(
 ) -> _Fits:
     """Fit once for each two folds, without the triples of both."""
     pairs, fit = np.unique(folds, axis=0, return_inverse=True)
+    fit = fit.ravel()  # numpy 2.0 alone gives a column
     n_relations = int(relation.max()) + 1
     coefficient, effect = np.zeros((len(pairs), x.shape[1])), np.zeros((len(pairs), n_relations))
     odds, share = np.zeros(len(x)), np.full(len(x), 0.5)
