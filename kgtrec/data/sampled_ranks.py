@@ -144,6 +144,7 @@ class SampledRanks(Columns):
         >>> ranks.above, ranks.tied
         (array([1, 0]), array([1, 0]))
         """
+        whole_number("n_certain", n_certain)
         own, others = as_array(positive, f"{name}: y_pred_pos"), as_array(negative, f"{name}: y_pred_neg")
         if own.ndim != 1 or others.ndim != 2 or len(own) != len(others) or others.shape[1] <= n_certain:
             raise KgtrecError(

@@ -71,6 +71,7 @@ FILES = {
     "meta stability": "meta stability C RANKS --repeats 2 -m micro.MRR --format json --out OUT.json",
     "meta power": "meta power C RANKS -m micro.MRR --out OUT.json",
     "meta compare": "meta compare C RANKS -m micro.MRR --format json --out OUT.json",
+    "meta withstand": "meta withstand C RANKS --reason random --repeats 1 -m AP@20 --format json --out OUT.json",
     "meta sampled": "meta sampled RANKS --candidates 3 --format json --out OUT.json",
     "openworld estimate": "openworld estimate C/qrels.txt RUNS --labels more.txt --out OUT.json",
 }

@@ -87,3 +87,9 @@ def test_pykeens_evaluator_without_ranks_is_refused():
     """By default it forgets them."""
     with pytest.raises(KgtrecError, match="clear_on_finalize=False"):
         SampledRanks.of_pykeen("s", SimpleNamespace(ranks={}), 9)
+
+
+def test_a_negative_number_of_chosen_candidates_is_refused():
+    """It would take the last columns for the sample."""
+    with pytest.raises(KgtrecError, match="n_certain to be a whole number"):
+        SampledRanks.of_scores("mine", [0.5], [[0.9, 0.5]], n_candidates=10, n_certain=-1)
