@@ -88,35 +88,42 @@ def fb15k_237(rounds: int, depth: int) -> tuple[float, float]:
     return statistics.median(took), statistics.median(collecting) / len(grid)
 
 
+def synthetic_vectors(folder: Path, n_entities: int, dimensions: int, rng: np.random.Generator) -> Vectors:
+    """Random vectors, float16 in a mapped file."""
+    path = folder / "E.npy"
+    E = np.lib.format.open_memmap(path, "w+", np.float16, (n_entities, dimensions))
+    for first in range(0, n_entities, 1 << 16):
+        E[first : first + (1 << 16)] = rng.normal(size=E[first : first + (1 << 16)].shape)
+    E.flush()
+    del E
+    return Vectors(np.load(path, mmap_mode="r"), None, PRODUCT)
+
+
+def synthetic_block(vectors: Vectors, rows: range, rng: np.random.Generator) -> QuestionBlock:
+    """Questions with random vectors, an answer each, and filtered answers."""
+    n, n_entities = len(rows), len(vectors.E)
+    aside = np.unique(rng.integers(0, n * n_entities, n * FILTERED))
+    placed = np.unique(rng.integers(0, n * n_entities, n))
+    return QuestionBlock(
+        np.arange(rows.start, rows.stop),
+        np.asarray(vectors.E[np.sort(rng.integers(0, n_entities, n))], np.float64),
+        Pairs(*np.divmod(placed, n_entities)),
+        np.ones(len(placed), np.bool_),
+        *(Pairs(*np.divmod(aside, n_entities)),) * 2,
+    )
+
+
 def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> tuple[float, float]:
     """Seconds of one core: of the product, for a question, an entity and a dimension; and of the rest."""
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "E.npy")
-        E = np.lib.format.open_memmap(path, "w+", np.float16, (n_entities, dimensions))
-        for first in range(0, n_entities, 1 << 16):
-            E[first : first + (1 << 16)] = rng.normal(size=E[first : first + (1 << 16)].shape)
-        E.flush()
-        del E
-        vectors = Vectors(np.load(path, mmap_mode="r"), None, PRODUCT)
+        vectors = synthetic_vectors(Path(folder), n_entities, dimensions, rng)
         order = rng.permutation(n_entities).astype(np.int32)
         candidates = Candidates(vectors, np.arange(n_entities), order, depth)
         tiling = Tiling.of(n_entities)
         spent = {"product": 0.0, "counting": 0.0, "lists": 0.0}
-        blocks = []
-        for first in range(0, n_questions, tiling.rows):
-            n = min(tiling.rows, n_questions - first)
-            aside = np.unique(rng.integers(0, n * n_entities, n * FILTERED))
-            placed = np.unique(rng.integers(0, n * n_entities, n))
-            blocks.append(
-                QuestionBlock(
-                    np.arange(first, first + n),
-                    np.asarray(vectors.E[np.sort(rng.integers(0, n_entities, n))], np.float64),
-                    Pairs(*np.divmod(placed, n_entities)),
-                    np.ones(len(placed), np.bool_),
-                    *(Pairs(*np.divmod(aside, n_entities)),) * 2,
-                )
-            )
+        starts = range(0, n_questions, tiling.rows)
+        blocks = [synthetic_block(vectors, range(at, min(at + tiling.rows, n_questions)), rng) for at in starts]
         shards = {}
         for n_shards in (1, 8):
             start = time.process_time()
