@@ -54,9 +54,9 @@ def rates(change: Values, mean: float, floor: float) -> Values:
     """
     if not len(change):
         return change
-    change = np.maximum(change, floor * change.mean())
-    if change.max() == 0:
+    if change.max() < np.finfo(np.float64).tiny:
         return np.full(len(change), mean)
+    change = np.maximum(change, floor * change.mean())
     # the largest are at 1; the first number of these such that no other would be above it
     descending = np.sort(change)[::-1]
     rest = np.cumsum(descending[::-1])[::-1]
