@@ -31,7 +31,7 @@ def degrees_under(train: Triples, entity: NDArray[np.int32], relation: NDArray[n
     ----------
     train : Triples
     entity, relation : (n,) int arrays
-        Rows in ``train.entities`` and ``train.relations``.
+        Rows in ``train.entities`` and ``train.relations``; entity -1: unknown, in no fact.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def degrees_under(train: Triples, entity: NDArray[np.int32], relation: NDArray[n
     wanted = relation * width + entity
     pair, count = np.append(pair, np.int64(-1)), np.append(count, 0)  # so that a pair that train lacks has a place
     place = np.searchsorted(pair[:-1], wanted)
-    return np.where(pair[place] == wanted, count[place], 0)
+    return np.where((pair[place] == wanted) & (entity >= 0), count[place], 0)
 
 
 def inverse_popularity(
@@ -63,7 +63,8 @@ def inverse_popularity(
     ----------
     train : Triples
     entity, relation : (n,) int arrays
-        The answer, and the relation of its question: rows in ``train.entities`` and ``train.relations``.
+        The answer, and the relation of its question: rows in ``train.entities`` and ``train.relations``; entity -1:
+        unknown, in no fact.
     exponent : float, at least 0
     relations : bool
         False: the weights of the older paper, by the entity alone.
@@ -85,7 +86,7 @@ def inverse_popularity(
     >>> inverse_popularity(train, answer, likes, 1.0, relations=False)
     array([0.25, 0.5 ])
     """
-    degree = degrees(train)[entity]
+    degree = np.append(degrees(train), 0)[entity]
     if not relations:
         return np.asarray((1.0 + degree) ** -exponent, np.float64)
     share = degrees_under(train, entity, relation) / np.maximum(degree, 1)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.collection.popularity import degrees, degrees_under
+from kgtrec.collection.popularity import degrees, degrees_under, inverse_popularity
 from kgtrec.data.triples import Triples
 
 facts = st.lists(st.tuples(*(st.sampled_from(labels) for labels in ("abcd", "rs", "abcd"))), min_size=1, max_size=12)
@@ -35,3 +35,13 @@ def test_without_facts_every_degree_is_0():
     none = train.take(np.zeros(1, bool))
     assert degrees(none).tolist() == [0, 0]
     assert degrees_under(none, np.array([0, 1], np.int32), np.array([0, 0], np.int32)).tolist() == [0, 0]
+
+
+def test_an_unknown_entity_is_in_no_fact():
+    """Its code -1 is neither the last entity nor that of the relation before."""
+    train = Triples.of([("a", "r", "z"), ("a", "s", "z"), ("b", "s", "z")])
+    entity, relation = train.entities.encode(["b", "nowhere"]), train.relations.encode(["s", "s"])
+    assert degrees_under(train, entity, relation).tolist() == [1, 0]
+    assert inverse_popularity(train, entity, relation, 1.0, relations=False).tolist() == [1 / 2, 1.0]
+    # (1 + d) (1 + share): the least above 0 are those of b
+    assert inverse_popularity(train, entity, relation, 1.0).tolist() == [1 / 2 / 2, 1.0]
