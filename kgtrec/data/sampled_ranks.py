@@ -72,7 +72,7 @@ class SampledRanks(Columns):
         draw : {"without replacement", "with replacement"}
         sample : (n,) whole numbers, optional
             Which sample each answer was compared with, where some share one, such as those of a question. Default:
-            each answer has a sample of its own.
+            each answer has another sample.
 
         Raises
         ------

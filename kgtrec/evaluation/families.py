@@ -34,7 +34,7 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     names : sequence of str
         Of the systems.
     families : "seeds" or mapping of str to str
-        System to family, or see :func:`seeds_of`. A system that has none is a family of its own.
+        System to family, or see :func:`seeds_of`. A system that has none counts as one.
 
     Raises
     ------

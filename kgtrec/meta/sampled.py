@@ -172,7 +172,7 @@ def _law_bounds(
 def _bounds_of_groups(
     ranks: SampledRanks, measures: list[ParsedMeasure], level: float, above: Counts, certain: Counts, *, falls: bool
 ) -> NDArray[np.float64]:
-    """(measures, 2) bounds; answers with about as many chosen candidates above them have a law of their own."""
+    """(measures, 2) bounds; answers with about as many chosen candidates above them share a law."""
     group = np.searchsorted(_CERTAIN, certain, side="right")
     ends = np.zeros((len(measures), 2))
     for one in (groups := np.unique(group)):
@@ -198,7 +198,7 @@ def expected_sampled(
 ) -> TabledResult:
     r"""Compute what an evaluation on sampled candidates would give, from exact ranks, over all samples.
 
-    Each answer has a sample of its own, drawn from the candidates that a full filtered rank counts. With ``n_sampled``
+    Each answer has another sample, drawn from the candidates that a full filtered rank counts. With ``n_sampled``
     of 49, draws with replacement and pessimistic ties, Hits\@10 is ULTRA's ``hits@10_50``.
 
     Parameters

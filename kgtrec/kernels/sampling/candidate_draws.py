@@ -17,7 +17,7 @@ OfRank = Callable[[Floats], Floats]  # a value of each rank, in the shape of the
 _CELLS = 2_000_000  # of a law, at a time
 _LEAST = 1e-18  # a smaller probability changes no digit of a moment
 _POINTS = 20  # of a band: more of them widen it as much as they add
-_EXACT, _RATIO = 300, 1.02  # best ranks, each a bin of its own; the ratio of the ends of the other bins
+_EXACT, _RATIO = 300, 1.02  # best ranks, each a bin; the ratio of the ends of the other bins
 _GROUPS, _ALIKE = 12, 1.02  # the most groups of answers by their number of candidates; the ratio of its ends in one
 
 

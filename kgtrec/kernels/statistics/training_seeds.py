@@ -94,7 +94,7 @@ def both_sources(
 
     The variance is :math:`e^2 + \sum_f w_f \max(B_f - N_f, 0)`: that over questions, which contains the residuals of
     the seeds at hand, and that of the seeds of each system f. Seeds are nested in systems, questions are crossed with
-    them; systems may have variances of their own, as in Welch's test.
+    them; the variances of systems may differ, as in Welch's test.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def pairs_over_both(
 ) -> tuple[Floats, Floats]:
     """Standard errors of the differences of all pairs of systems over questions and seeds; see :func:`both_sources`.
 
-    A system of one seed has no variance of its own, and gets that of the other of its pair. Of two systems of one seed
+    A system of one seed has no known variance, and gets that of the other of its pair. Of two systems of one seed
     the error is that over questions.
 
     Parameters
