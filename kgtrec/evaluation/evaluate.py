@@ -14,9 +14,9 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.sampled_qrels import SampledQrels
-from kgtrec.data.scores import Scores
+from kgtrec.data.scores import OverSeeds, Scores
 from kgtrec.errors import CollectionError, KgtrecError, counted, unwarned, warn
-from kgtrec.evaluation.families import families_of
+from kgtrec.evaluation.families import check_families, families_of
 from kgtrec.evaluation.given import AnyQrels, Systems
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
@@ -157,6 +157,7 @@ def evaluate(
         if idle := [name for name, used in (*given, ("families", families)) if used]:
             raise KgtrecError(f"expected no --{idle[0]} with a sample of the judgements, found one; leave it out")
         return estimated_scores(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
+    check_families(families, systems)
     inputs = prepared(qrels, systems, measures, scoring, per, quantiles)
     collection, judgements = inputs.scoring.collection, inputs.qrels
     intervals = None
@@ -191,11 +192,8 @@ def evaluate(
     scores = _scored(inputs, matched_systems(), intervals, families)
     for _, line in no_better_than_chance(compared_with_chance):
         warn(line)
-    _warn_moved(
-        moved,
-        (sum(scores.seeds) or len(scores.systems))
-        * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures),
-    )
+    n_systems = len(scores.systems) if scores.over_seeds is None else int(scores.over_seeds.n_seeds.sum())
+    _warn_moved(moved, n_systems * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures))
     return scores
 
 
@@ -297,9 +295,10 @@ def _by_family(
                     f"{measure.label}: expected the same questions for all seeds of {family}, found {len(first)} and "
                     f"{different[0]}, or others; count questions that a run lacks as empty lists (missing='zero')"
                 )
-    values, sd = means(scores.values), np.array([deviation(scores.values[own]) for own in families.values()])
-    n, tied = [len(own) for own in families.values()], tuple(means(np.array(scores.tied)).tolist())
-    found = replace(scores, systems=tuple(families), values=values, tied=tied, seeds=tuple(n), sd=sd)
+    values, tied = means(scores.values), tuple(means(np.array(scores.tied)).tolist())
+    n_seeds = np.array([len(own) for own in families.values()], np.int64)
+    over_seeds = OverSeeds(n_seeds, np.array([deviation(scores.values[own]) for own in families.values()]))
+    found = replace(scores, systems=tuple(families), values=values, tied=tied, over_seeds=over_seeds)
     if scores.least is not None and scores.most is not None:
         found = replace(found, least=means(scores.least), most=means(scores.most))
     if intervals is None:
@@ -312,13 +311,14 @@ def _by_family(
         ]
         for family, own in families.items()
     ]
-    ends = dict(
-        zip(("test_low", "test_high", "low", "high", "effective"), np.array(spans).transpose(2, 0, 1, 3), strict=True)
+    *of_test, low, high, effective = np.array(spans).transpose(2, 0, 1, 3)
+    half = seeds_reach(over_seeds.deviation, n_seeds[:, None, None], intervals.confidence)
+    over_seeds = replace(over_seeds, of_test=np.array(of_test), of_seeds=np.array([values - half, values + half]))
+    drawn, confidence = intervals.drawn, intervals.confidence
+    found = replace(
+        found, low=low, high=high, effective=effective, drawn=drawn, confidence=confidence, over_seeds=over_seeds
     )
-    half = seeds_reach(sd, np.array(n)[:, None, None], intervals.confidence)
-    found = replace(found, **ends, drawn=intervals.drawn, confidence=intervals.confidence)
-    found = replace(found, seeds_low=values - half, seeds_high=values + half)
-    _warn_without_interval(found, intervals.drawn, inputs)
+    _warn_without_interval(found, drawn, inputs)
     return found
 
 
@@ -343,7 +343,7 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
     """Warn of the measures with too few units for an interval, and give their number."""
     lacking, way_out = [], False
     for place, measure in enumerate(inputs.measures):
-        low = scores.low if scores.test_low is None else scores.test_low
+        low = scores.low if scores.over_seeds is None else scores.over_seeds.columns().get("test_low")
         if low is None or scores.effective is None or measure.record.form == "z":
             continue
         without = np.isnan(low[:, place]) & ~np.isnan(scores.values[:, place])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import KgtrecError, nearest, warn
+from kgtrec.evaluation.given import known_names
 
 #: in place of a mapping: names say what was trained several times
 SEEDS = "seeds"
@@ -26,8 +28,46 @@ def seeds_of(names: Sequence[str]) -> dict[str, str]:
     return {name: found["family"] for name in names if (found := _SEED.fullmatch(name))}
 
 
+def check_families(families: str | Mapping[str, str] | None, systems: Any) -> None:
+    """Refuse wrong families, as far as the names of systems are known before they are read.
+
+    Parameters
+    ----------
+    families : "seeds" or mapping of str to str, optional
+    systems
+        As for :func:`kgtrec.evaluate`.
+
+    Raises
+    ------
+    KgtrecError
+        As :func:`families_of`.
+    """
+    if families is not None:
+        _family_of(known_names(systems), families)
+
+
+def _family_of(names: Sequence[str] | None, families: str | Mapping[str, str]) -> Mapping[str, str]:
+    """The family of each system that has one; without names, only what is wrong in any case is refused."""
+    if not (families == SEEDS or isinstance(families, Mapping)):
+        raise KgtrecError(f"expected {SEEDS!r} or a mapping from system to family, found {families!r}")
+    family_of = seeds_of(names or ()) if isinstance(families, str) else families
+    if wrong := next((name for name, family in family_of.items() if not isinstance(family or "", str)), None):
+        raise KgtrecError(f"expected a text as the family of {wrong!r}, found {family_of[wrong]!r}")
+    if names is None:
+        return family_of
+    if wrong := next((name for name in family_of if name not in names), None):
+        raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(wrong, names)}")
+    alone = [name for name in names if not family_of.get(name)]
+    if wrong := next((name for name in alone if name in family_of.values()), None):
+        raise KgtrecError(
+            f"expected another name for the family {wrong!r}, found a system of that name outside it; name the family "
+            f"of that system too ({wrong}={wrong}), or rename one"
+        )
+    return family_of
+
+
 def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict[str, NDArray[np.intp]]:
-    """Return the places of the systems of each family, in the order of their first ones.
+    """Return the places of the systems of each family, by name; the families are in the order of their first ones.
 
     Parameters
     ----------
@@ -39,7 +79,7 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     Raises
     ------
     KgtrecError
-        If a family is given to a system that is not there.
+        If a family is given to a system that is not there, is no text, or has the name of a system outside it.
 
     Warns
     -----
@@ -51,18 +91,14 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     >>> {family: own.tolist() for family, own in families_of(["a.s1", "b", "a.s2"], "seeds").items()}
     {'a': [0, 2], 'b': [1]}
     """
-    if isinstance(families, str):
-        if families != SEEDS:
-            raise KgtrecError(f"expected {SEEDS!r} or a mapping from system to family, found {families!r}")
-        families = seeds_of(names)
-    if wrong := next((name for name in families if name not in names), None):
-        raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(wrong, names)}")
+    family_of = _family_of(names, families)
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
-        places.setdefault(families.get(name) or name, []).append(place)
+        places.setdefault(family_of.get(name) or name, []).append(place)
     if len(places) == len(names):
         warn(
             "no family has several systems, so deviations, intervals and tests are without seeds; names such as "
             "NAME.s1 and NAME.s2 are seeds of NAME, and a mapping or a file can name others"
         )
-    return {family: np.array(own, np.intp) for family, own in places.items()}
+    # by name, so that no digit depends on the order of the systems
+    return {family: np.array(sorted(own, key=names.__getitem__), np.intp) for family, own in places.items()}

@@ -18,7 +18,7 @@ from kgtrec.data.lazy import imported
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
-from kgtrec.evaluation.families import families_of
+from kgtrec.evaluation.families import check_families, families_of
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
 from kgtrec.evaluation.sampled import SampleEstimates, sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
@@ -87,7 +87,7 @@ class Power(Framed, PlottedResult):
     # NaN for systems with items that have no value
     preferred: NDArray[np.float64] | None = None
     seeds: tuple[int, ...] = ()  # of families, which are the systems then; values are means over seeds
-    sd: NDArray[np.float64] | None = None  # (measures, families) standard deviation of the value over seeds
+    deviation: NDArray[np.float64] | None = None  # (measures, families) standard deviation of the value over seeds
     of_test: NDArray[np.float64] | None = None  # (measures, tests, pairs) the difference that each test is about
 
     def __repr__(self) -> str:
@@ -274,9 +274,9 @@ class Power(Framed, PlottedResult):
         if self.preferred is not None:
             columns += (Column("decided", form="share", digits=1), Column("agreeing", form="share", digits=1))
         measures = Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
-        return (measures, self._pairs(), *([] if self.sd is None else [self._families(self.sd)]))
+        return (measures, self._pairs(), *([] if self.deviation is None else [self._families(self.deviation)]))
 
-    def _families(self, sd: NDArray[np.float64]) -> Table:
+    def _families(self, deviations: NDArray[np.float64]) -> Table:
         """The families of each measure, the best first, with letters that those share which do not differ."""
         n, parts = len(self.systems), []
         main, (first, second) = self.tests.index(self.main_test), self.pairs
@@ -289,7 +289,7 @@ class Power(Framed, PlottedResult):
                 "system": [self.systems[row] for row in order],
                 "seeds": np.array(self.seeds)[order],
                 "value": self.value[place, order],
-                "sd": sd[place, order],
+                "deviation": deviations[place, order],
                 "groups": imported("report.cells", "letters_of")(compact_letters(differ[np.ix_(order, order)])),
             }
             parts.append(long_table((n,), columns))
@@ -372,7 +372,8 @@ def power_columns(alpha: float) -> tuple[Column, ...]:
 
 def families_table(data: pa.Table, alpha: float, key: str = "families", title: str = "Families") -> Table:
     """Return the table of families, whose letters are of tests over seeds and questions at level ``alpha``."""
-    value = Column("value", digits="measure", better="measure", deviation="sd", groups="groups", among=("measure",))
+    parts: Any = {"deviation": "deviation", "groups": "groups", "among": ("measure",)}
+    value = Column("value", digits="measure", better="measure", **parts)
     caption = (
         "Mean \N{PLUS-MINUS SIGN} standard deviation over seeds. Families that share a letter do not differ "
         f"significantly over seeds and questions (p < {alpha:g}, Holm)."
@@ -505,6 +506,7 @@ def power(
         sample = sample_estimates(qrels, systems, measures, Scoring(**scoring))
         sample.warn_of_few_questions()
         return _power_of_sample(sample, alpha)
+    check_families(families, systems)
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
@@ -607,33 +609,17 @@ def _power_of_families(
         raise KgtrecError(
             f"expected at least two families to distinguish, found {len(families)}: {', '.join(families)}"
         )
-    every, several = list(items.values()), list(families.values())
-    n_seeds, value = np.array([len(own) for own in several]), np.array([totals(scores) for scores in every])
-    shape = len(every), len(SEED_TESTS), len(several) * (len(several) - 1) // 2
-    difference, error, freedom = np.full((3, *shape), np.nan)
-    averaged = []
+    value, several = np.array([totals(scores) for scores in items.values()]), list(families.values())
+    averaged, tests = [], []
     with np.errstate(invalid="ignore"):  # of infinities
-        for place, (scores, sample) in enumerate(zip(every, samples, strict=True)):
-            rising = value[place] if scores.higher_is_better else -value[place]
-            means = np.stack([sample.value[own].mean(axis=0) for own in several])
-            known = np.array([sample.known[own].all() for own in several])
-            averaged.append(replace(sample, value=means, known=known))
-            for test, rows in enumerate((means, sample.value[[own[np.argmax(rising[own])] for own in several]])):
-                difference[place, test] = paired_tests.differences(rows)[0]
-                error[place, test], n_clusters = paired_tests.clustered_errors(rows, sample.cluster)
-                freedom[place, test] = n_clusters - 1
-            alone = [  # error of each one's mean
-                paired_tests.clustered_errors(np.stack([row, np.zeros(len(row))]), sample.cluster)[0][0]
-                for row in (*sample.value, *means)
-            ]
-            parts = [
-                seed_components(sample.value[own].mean(axis=1), np.array(alone)[own], of_mean)
-                for own, of_mean in zip(several, alone[len(sample.value) :], strict=True)
-            ]
-            between, noise = np.array(parts).T
-            mine = error[place, 0], freedom[place, 0]
-            error[place, 0], freedom[place, 0] = pairs_over_both(*mine, between, noise, n_seeds)
-    statistic = np.divide(difference, error, out=np.full(shape, np.nan), where=error > 0)
+        for own, scores, sample in zip(value, items.values(), samples, strict=True):
+            means = np.stack([sample.value[seeds].mean(axis=0) for seeds in several])
+            averaged.append(replace(sample, value=means, known=np.array([sample.known[own].all() for own in several])))
+            rising = own if scores.higher_is_better else -own
+            best = sample.value[[seeds[np.argmax(rising[seeds])] for seeds in several]]
+            tests.append((_over_seeds(sample, means, several), _over_questions(best, sample.cluster)))
+    difference, error, freedom = np.array(tests).transpose(2, 0, 1, 3)
+    statistic = np.divide(difference, error, out=np.full(error.shape, np.nan), where=error > 0)
     half = np.where(error > 0, stdtrit(freedom, 1 - alpha / 2) * error, np.nan)
     p = 2 * stdtr(freedom, -np.abs(statistic))
     found = Power(
@@ -647,12 +633,31 @@ def _power_of_families(
         adjusted=np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p]),
         low=difference - half,
         high=difference + half,
-        seeds=tuple(n_seeds.tolist()),
-        sd=np.stack([deviation(value[:, own].T) for own in several], axis=1),
+        seeds=tuple(map(len, several)),
+        deviation=np.stack([deviation(value[:, own].T) for own in several], axis=1),
         of_test=difference,
     )
     _warn_undefined(found, averaged)
     return found
+
+
+def _over_questions(rows: Floats, cluster: NDArray[np.int64]) -> Floats:
+    """(3, pairs) differences of the means of rows, their standard errors, and degrees of freedom."""
+    difference = paired_tests.differences(rows)[0]
+    error, n_clusters = paired_tests.clustered_errors(rows, cluster)
+    return np.stack([difference, error, np.full(len(error), n_clusters - 1.0)])
+
+
+def _over_seeds(sample: PairedSample, means: Floats, families: Sequence[NDArray[np.intp]]) -> Floats:
+    """(3, pairs) the same of the means over seeds of each family, over questions and seeds."""
+    difference, *over_questions = _over_questions(means, sample.cluster)
+    of_seed, of_mean = (paired_tests.clustered_mean_errors(rows, sample.cluster) for rows in (sample.value, means))
+    parts = [
+        seed_components(sample.value[own].mean(axis=1), of_seed[own], error)
+        for own, error in zip(families, of_mean, strict=True)
+    ]
+    n_seeds = np.array([len(own) for own in families])
+    return np.stack([difference, *pairs_over_both(*over_questions, *np.transpose(parts), n_seeds)])
 
 
 def _measured(items: Mapping[str, ItemScores], samples: Sequence[PairedSample], alpha: float) -> dict[str, Any]:

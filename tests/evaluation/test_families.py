@@ -38,13 +38,13 @@ def test_a_family_has_mean_and_deviation_over_its_seeds():
     """And the interval of Student's t over them; c has neither."""
     alone = evaluate(QRELS, runs(), ["RR", "P@5"])
     found = evaluate(QRELS, runs(), ["RR", "P@5"], families="seeds", confidence=0.9)
-    assert (found.systems, found.seeds) == (("a", "b", "c"), (3, 2, 1))
+    assert (found.systems, found.over_seeds.n_seeds.tolist()) == (("a", "b", "c"), [3, 2, 1])
     of_seeds = alone.values[:3, 0, 0]
     assert found["a", "RR"] == pytest.approx(of_seeds.mean())
-    assert found.sd[0, 0, 0] == pytest.approx(of_seeds.std(ddof=1))
+    assert found.over_seeds.deviation[0, 0, 0] == pytest.approx(of_seeds.std(ddof=1))
     known = scipy.stats.ttest_1samp(of_seeds, 0).confidence_interval(0.9)
-    assert (found.seeds_low[0, 0, 0], found.seeds_high[0, 0, 0]) == pytest.approx((known.low, known.high))
-    assert np.isnan([found.sd[2], found.seeds_low[2], found.low[2]]).all()
+    assert found.over_seeds.of_seeds[:, 0, 0, 0].tolist() == pytest.approx([known.low, known.high])
+    assert np.isnan([found.over_seeds.deviation[2], found.over_seeds.of_seeds[0, 2], found.low[2]]).all()
 
 
 def test_equal_seeds_have_the_intervals_of_one():
@@ -52,24 +52,24 @@ def test_equal_seeds_have_the_intervals_of_one():
     same = {f"a.s{seed}": run(1) for seed in range(4)}
     alone = evaluate(QRELS, {"a": run(1)}, "RR", confidence=0.95)
     found = evaluate(QRELS, same, "RR", confidence=0.95, families="seeds")
-    for low, high in ((found.test_low, found.test_high), (found.low, found.high)):
+    for low, high in (found.over_seeds.of_test, (found.low, found.high)):
         np.testing.assert_allclose([low, high], [alone.low, alone.high])
-    assert found.sd.item() == 0
+    assert found.over_seeds.deviation.item() == 0
 
 
 def test_one_seed_has_the_interval_of_the_system():
     """Over test sets; over seeds it is unknown."""
     alone = evaluate(QRELS, runs(), "RR", confidence=0.95)
     found = evaluate(QRELS, runs(), "RR", confidence=0.95, families="seeds")
-    assert (found.test_low[2], found.test_high[2]) == (alone.low[5], alone.high[5])
+    assert found.over_seeds.of_test[:, 2].tolist() == [alone.low[5], alone.high[5]]
     assert "c           1            " in shown(found, "table").splitlines()[3]
 
 
 def test_the_interval_over_both_contains_that_over_test_sets():
     """Of both families that have seeds."""
     found = evaluate(QRELS, runs(), ["RR", "P@2"], confidence=0.95, families="seeds")
-    assert (found.low[:2] <= found.test_low[:2]).all()
-    assert (found.high[:2] >= found.test_high[:2]).all()
+    assert (found.low[:2] <= found.over_seeds.of_test[0, :2]).all()
+    assert (found.high[:2] >= found.over_seeds.of_test[1, :2]).all()
 
 
 def test_the_interval_over_both_step_by_step():
@@ -92,12 +92,12 @@ def test_values_are_shown_with_their_deviations():
     """In text, LaTeX and Markdown; sorting takes them along; CSV has all columns."""
     found = evaluate(QRELS, runs(), "RR", families="seeds").sorted_by("RR")
     best = found.systems[0]
-    value, sd = found[best, "RR"], found.sd[0, 0, 0]
+    value, sd = found[best, "RR"], found.over_seeds.deviation[0, 0, 0]
     assert f"{value:.4f} ± {sd:.4f}" in shown(found, "table")
     assert rf"{value:.4f} $\pm$ {sd:.4f}" in found.to_latex()
     assert "% mean ± standard deviation over seeds\n" in found.to_latex()
     assert f"{value:.4f} ± {sd:.4f}" in found.to_markdown()
-    assert list(found.to_frame()) == ["system", "measure", "seeds", "value", "sd"]
+    assert list(found.to_frame()) == ["system", "measure", "seeds", "value", "deviation"]
 
 
 def test_families_are_broken_down_too():
@@ -106,7 +106,7 @@ def test_families_are_broken_down_too():
     found = evaluate(QRELS, runs(), "RR", per="question", families={"b.s1": "b", "b.s2": "b"})
     assert found.systems == ("a.s1", "a.s2", "a.s3", "b", "c")
     np.testing.assert_allclose(found.values[3], alone.values[3:5].mean(axis=0))
-    np.testing.assert_allclose(found.sd[3], alone.values[3:5].std(axis=0, ddof=1))
+    np.testing.assert_allclose(found.over_seeds.deviation[3], alone.values[3:5].std(axis=0, ddof=1))
 
 
 def test_seeds_need_the_same_questions():

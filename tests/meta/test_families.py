@@ -45,18 +45,20 @@ def test_families_are_tested_by_both_sources_step_by_step():
     assert found.p[0, 0, 0] == pytest.approx(2 * scipy.stats.t.sf(abs(t), freedom))
     assert (found.low[0, 0, 0], found.high[0, 0, 0]) == pytest.approx((d.mean() - half, d.mean() + half))
     assert found.difference[0, 0] == pytest.approx(d.mean())
-    assert found.sd[0, :2] == pytest.approx([own.mean(axis=1).std(ddof=1) for own in (one, other)])
-    assert np.isnan(found.sd[0, 2])
+    assert found.deviation[0, :2] == pytest.approx([own.mean(axis=1).std(ddof=1) for own in (one, other)])
+    assert np.isnan(found.deviation[0, 2])
 
 
 @pytest.mark.parametrize("worst", [np.nan, np.inf])
 def test_systems_without_a_value_have_no_test(worst):
-    """None for all pairs of the family, told once."""
+    """None for all pairs of the family, told once; those of the others are as without it."""
     value = scores().value
+    others = power({"m": question_scores(value[3:], systems=NAMES[3:])}, families="seeds")
     value[1, 4] = worst
     with pytest.warns(KgtrecWarning, match="of a: their pairs have no p-value"):
         found = power({"m": question_scores(value, systems=NAMES)}, families="seeds")
     assert np.isnan(found.p[0, 0]).tolist() == [True, True, False]
+    assert found.p[0, :, 2].tolist() == others.p[0, :, 0].tolist()
 
 
 @pytest.mark.parametrize("higher", [True, False])
@@ -114,8 +116,8 @@ def test_families_that_share_a_letter_do_not_differ():
         ("b", 2, "b"),
         ("a", 3, "b"),
     ]
-    assert f"{rows[1]['value']:.4f} ± {rows[1]['sd']:.4f} b" in shown(found, "table", ["families"])
-    assert rf"\textsuperscript{{b}} $\pm$ {rows[1]['sd']:.4f}" in shown(found, "latex", ["families"])
+    assert f"{rows[1]['value']:.4f} ± {rows[1]['deviation']:.4f} b" in shown(found, "table", ["families"])
+    assert rf"\textsuperscript{{b}} $\pm$ {rows[1]['deviation']:.4f}" in shown(found, "latex", ["families"])
 
 
 def test_a_single_family_is_refused():

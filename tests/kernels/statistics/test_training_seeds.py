@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.kernels.statistics.paired_tests import clustered_errors, differences, t_test
+from kgtrec.kernels.statistics.paired_tests import clustered_mean_errors, differences, t_test
 from kgtrec.kernels.statistics.training_seeds import (
     both_sources,
     deviation,
@@ -151,8 +151,7 @@ def test_a_single_seed_is_as_uncertain_as_one_of_the_other_system():
 def test_clusters_of_one_question_change_nothing():
     """Components from errors of clusters, as those of answers of a question are."""
     (own,) = systems_of(3, [3])
-    rows = [np.stack([row, np.zeros(12)]) for row in (*own, own.mean(axis=0))]
-    *alone, of_mean = (clustered_errors(row, np.arange(12))[0][0] for row in rows)
+    *alone, of_mean = clustered_mean_errors(np.vstack([own, own.mean(axis=0)]), np.arange(12))
     np.testing.assert_allclose(seed_components(own.mean(axis=1), alone, of_mean), components([own])[:, 0])
 
 
