@@ -34,30 +34,6 @@ _MOST_PARTS = 40  # columns of a heat map that can be read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OverSeeds:
-    """What families have beside their values, which are means over seeds."""
-
-    n_seeds: NDArray[np.int64]  # (systems,)
-    deviation: NDArray[np.float64]  # (systems, measures, items) standard deviation over seeds; NaN for one
-    # (2, systems, measures, items) ends of confidence intervals over other test sets alone, and over other seeds alone
-    of_test: NDArray[np.float64] | None = None
-    of_seeds: NDArray[np.float64] | None = None
-
-    def columns(self) -> dict[str, NDArray[np.float64]]:
-        """Return deviation, and with intervals test_low, test_high, seeds_low and seeds_high."""
-        columns = {"deviation": self.deviation}
-        if self.of_test is not None and self.of_seeds is not None:
-            ends = (*self.of_test, *self.of_seeds)
-            columns |= zip(("test_low", "test_high", "seeds_low", "seeds_high"), ends, strict=True)
-        return columns
-
-    def taken(self, order: NDArray[np.intp]) -> OverSeeds:
-        """Return the same of some systems."""
-        intervals = (None if ends is None else ends[:, order] for ends in (self.of_test, self.of_seeds))
-        return OverSeeds(self.n_seeds[order], self.deviation[order], *intervals)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Scores(Framed, PlottedResult):
     """A dense cube of values; NaN where a measure has no value for an item."""
 
@@ -76,21 +52,24 @@ class Scores(Framed, PlottedResult):
     most: NDArray[np.float64] | None = None
     drawn: str = ""  # the unit that the intervals resample, "triple" or "question"; "" without intervals
     confidence: float | None = None  # of the intervals
-    over_seeds: OverSeeds | None = None  # of families, whose intervals are over test sets and seeds
+    seeds: tuple[int, ...] = ()  # of each family, whose values are means over seeds, and intervals over both
+    # column -> (systems, measures, items) of families: deviation, the standard deviation over seeds, NaN for one; with
+    # intervals also test_low, test_high, seeds_low and seeds_high, over other test sets alone, and other seeds alone
+    over_seeds: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def population(self) -> str:
         """The population that the intervals are about, in words; "" without intervals."""
-        return _POPULATIONS.get(self.drawn, "") + ", and other training seeds" * bool(self.over_seeds and self.drawn)
+        return _POPULATIONS.get(self.drawn, "") + ", and other training seeds" * bool(self.seeds and self.drawn)
 
     def to_table(self) -> pa.Table:
         """Return the long form: system, measure, the items, value; where answers are below ends of cut lists least
-        and most; with intervals low, high, effective and drawn; of families also seeds and :meth:`OverSeeds.columns`.
+        and most; with intervals low, high, effective and drawn; of families also seeds and what is in ``over_seeds``.
         """
         columns: dict[str, Any] = {"system": (0, self.systems), "measure": (1, self.measures)}
-        columns |= {"seeds": (0, self.over_seeds.n_seeds)} if self.over_seeds else {}
+        columns |= {"seeds": (0, np.array(self.seeds, np.int64))} if self.seeds else {}
         columns |= {name: (2, labels) for name, labels in self.items.items()}
-        columns |= {"value": self.values} | (self.over_seeds.columns() if self.over_seeds else {})
+        columns |= {"value": self.values, **self.over_seeds}
         columns |= {name: numbers for name in _PER_VALUE if (numbers := getattr(self, name)) is not None}
         return long_table(self.values.shape, columns | ({"drawn": self.drawn} if self.drawn else {}))
 
@@ -101,9 +80,9 @@ class Scores(Framed, PlottedResult):
         value = Column(
             "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
         )
-        value = replace(value, deviation="deviation") if self.over_seeds else value
-        columns = (*map(Column, ("system", *["seeds"] * bool(self.over_seeds), *self.items)), value)
-        about = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] if self.over_seeds else []
+        value = replace(value, deviation="deviation") if self.seeds else value
+        columns = (*map(Column, ("system", *["seeds"] * bool(self.seeds), *self.items)), value)
+        about = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] if self.seeds else []
         level = "" if self.confidence is None else f"{100 * self.confidence:.12g}% "
         note = "; ".join([*about, *([f"{level}intervals over {self.population}"] if self.population else [])])
         if low == "least":
@@ -207,9 +186,10 @@ class Scores(Framed, PlottedResult):
         is_lower_better = imported("measures.names", "better_of")(self.measures[place]) == "lower"
         order = np.argsort(totals if is_lower_better else -totals, kind="stable")
         rows = {name: own[order] for name in ("values", *_PER_VALUE) if (own := getattr(self, name)) is not None}
-        systems, tied = (tuple(column[row] for row in order) if column else () for column in (self.systems, self.tied))
-        over_seeds = self.over_seeds and self.over_seeds.taken(order)
-        return replace(self, systems=systems, tied=tied, over_seeds=over_seeds, **rows)
+        several = (self.systems, self.tied, self.seeds)
+        systems, tied, seeds = (tuple(column[row] for row in order) if column else () for column in several)
+        over_seeds = {name: own[order] for name, own in self.over_seeds.items()}
+        return replace(self, systems=systems, tied=tied, seeds=seeds, over_seeds=over_seeds, **rows)
 
     def to_frame(self, *, wide: bool = False) -> pd.DataFrame:
         """Make a data frame of :meth:`to_table`; ``wide``: a row per system and item, a column per measure."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import KgtrecError, nearest, warn
-from kgtrec.evaluation.given import known_names
 
 #: in place of a mapping: names say what was trained several times
 SEEDS = "seeds"
@@ -28,42 +26,35 @@ def seeds_of(names: Sequence[str]) -> dict[str, str]:
     return {name: found["family"] for name in names if (found := _SEED.fullmatch(name))}
 
 
-def check_families(families: str | Mapping[str, str] | None, systems: Any) -> None:
-    """Refuse wrong families, as far as the names of systems are known before they are read.
-
-    Parameters
-    ----------
-    families : "seeds" or mapping of str to str, optional
-    systems
-        As for :func:`kgtrec.evaluate`.
+def family_of_each(names: Sequence[str] | None, families: str | Mapping[str, str]) -> dict[str, str]:
+    """Return the family of each system; without names only what is wrong in any case is refused.
 
     Raises
     ------
     KgtrecError
-        As :func:`families_of`.
+        If a family is given to a system that is not there, is no text, or has the name of a system outside it.
+
+    Examples
+    --------
+    >>> family_of_each(["a.s1", "b", "a.s2"], "seeds")
+    {'a.s1': 'a', 'b': 'b', 'a.s2': 'a'}
     """
-    if families is not None:
-        _family_of(known_names(systems), families)
-
-
-def _family_of(names: Sequence[str] | None, families: str | Mapping[str, str]) -> Mapping[str, str]:
-    """The family of each system that has one; without names, only what is wrong in any case is refused."""
-    if not (families == SEEDS or isinstance(families, Mapping)):
+    if not (isinstance(families, Mapping) or families == SEEDS):
         raise KgtrecError(f"expected {SEEDS!r} or a mapping from system to family, found {families!r}")
-    family_of = seeds_of(names or ()) if isinstance(families, str) else families
+    family_of = families if isinstance(families, Mapping) else seeds_of(names or ())
     if wrong := next((name for name, family in family_of.items() if not isinstance(family or "", str)), None):
         raise KgtrecError(f"expected a text as the family of {wrong!r}, found {family_of[wrong]!r}")
     if names is None:
-        return family_of
+        return {}
     if wrong := next((name for name in family_of if name not in names), None):
         raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(wrong, names)}")
-    alone = [name for name in names if not family_of.get(name)]
-    if wrong := next((name for name in alone if name in family_of.values()), None):
+    named = set(family_of.values())
+    if wrong := next((name for name in names if name in named and not family_of.get(name)), None):
         raise KgtrecError(
-            f"expected another name for the family {wrong!r}, found a system of that name outside it; name the family "
-            f"of that system too ({wrong}={wrong}), or rename one"
+            f"expected another name for the family {wrong!r}, found a system of that name outside it; rename one, or "
+            f"give the system that family too (--family {wrong}={wrong})"
         )
-    return family_of
+    return {name: family_of.get(name) or name for name in names}
 
 
 def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict[str, NDArray[np.intp]]:
@@ -79,7 +70,7 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     Raises
     ------
     KgtrecError
-        If a family is given to a system that is not there, is no text, or has the name of a system outside it.
+        As :func:`family_of_each`.
 
     Warns
     -----
@@ -91,10 +82,9 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     >>> {family: own.tolist() for family, own in families_of(["a.s1", "b", "a.s2"], "seeds").items()}
     {'a': [0, 2], 'b': [1]}
     """
-    family_of = _family_of(names, families)
     places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        places.setdefault(family_of.get(name) or name, []).append(place)
+    for place, family in enumerate(family_of_each(names, families).values()):
+        places.setdefault(family, []).append(place)
     if len(places) == len(names):
         warn(
             "no family has several systems, so deviations, intervals and tests are without seeds; names such as "

@@ -206,14 +206,6 @@ def judgements_of(judgements: Any) -> Qrels:
     return qrels.qrels if isinstance(qrels, Collection) else qrels
 
 
-def known_names(systems: Any) -> list[str] | None:
-    """Return the names of systems that :func:`each_system` takes, if they are known before any is read; else None."""
-    if isinstance(systems, Mapping) and systems and not _is_run(systems):
-        return list(systems)
-    is_read = isinstance(systems, list | tuple) and systems and all(isinstance(system, System) for system in systems)
-    return [system.name for system in systems] if is_read else None
-
-
 def is_named(system: Any) -> bool:
     """Check whether it is a single system that has a name, or is in a file that has one."""
     return isinstance(system, _SYSTEMS) or _is_ranked(system) or _is_ranx(system)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
@@ -18,15 +19,17 @@ from kgtrec.data.lazy import imported
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
-from kgtrec.evaluation.families import check_families, families_of
+from kgtrec.evaluation.families import families_of, family_of_each
+from kgtrec.evaluation.intervals import LEAST_BOUNDED, LEAST_EFFECTIVE, least_effective, without_interval
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
 from kgtrec.evaluation.sampled import SampleEstimates, sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.compact_letters import compact_letters
+from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
 from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, Part, ResampledTest, TukeyTest
 from kgtrec.kernels.statistics.training_seeds import deviation, pairs_over_both, seed_components
-from kgtrec.measures.names import better_of
+from kgtrec.measures.names import better_of, parse_measure
 from kgtrec.workers.results import Helper, Piece, number_of_workers, results
 
 if TYPE_CHECKING:
@@ -316,7 +319,7 @@ class Power(Framed, PlottedResult):
             Column("difference", form="difference"),
             *sizes,
             Column("p", form="p", least=least),
-            Column("p_adjusted", "adjusted", form="p", least=least),
+            *([Column("p_adjusted", "adjusted", form="p", least=least)] if n_pairs > 1 else []),
         )
         caption = (
             "differences are first minus second"
@@ -374,9 +377,10 @@ def families_table(data: pa.Table, alpha: float, key: str = "families", title: s
     """Return the table of families, whose letters are of tests over seeds and questions at level ``alpha``."""
     parts: Any = {"deviation": "deviation", "groups": "groups", "among": ("measure",)}
     value = Column("value", digits="measure", better="measure", **parts)
+    holm = ", Holm" * (pc.count_distinct(data["system"]).as_py() > 2)
     caption = (
         "Mean \N{PLUS-MINUS SIGN} standard deviation over seeds. Families that share a letter do not differ "
-        f"significantly over seeds and questions (p < {alpha:g}, Holm)."
+        f"significantly over seeds and questions (p < {alpha:g}{holm})."
     )
     if single := pc.unique(data["system"].filter(pc.equal(data["seeds"], 1))).to_pylist():
         caption += f"\nOne seed, taken to vary as the other family of a pair, if that has several: {', '.join(single)}."
@@ -506,7 +510,8 @@ def power(
         sample = sample_estimates(qrels, systems, measures, Scoring(**scoring))
         sample.warn_of_few_questions()
         return _power_of_sample(sample, alpha)
-    check_families(families, systems)
+    if families is not None:
+        family_of_each(list(systems) if isinstance(systems, Mapping) else None, families)
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
@@ -618,10 +623,12 @@ def _power_of_families(
             rising = own if scores.higher_is_better else -own
             best = sample.value[[seeds[np.argmax(rising[seeds])] for seeds in several]]
             tests.append((_over_seeds(sample, means, several), _over_questions(best, sample.cluster)))
-    difference, error, freedom = np.array(tests).transpose(2, 0, 1, 3)
+    difference, error, freedom, effective = np.array(tests).transpose(2, 0, 1, 3)
     statistic = np.divide(difference, error, out=np.full(error.shape, np.nan), where=error > 0)
-    half = np.where(error > 0, stdtrit(freedom, 1 - alpha / 2) * error, np.nan)
     p = 2 * stdtr(freedom, -np.abs(statistic))
+    least = [_least_effective(scores) for scores in items.values()]
+    is_known = effective >= np.reshape(least, (-1, 1, 1))
+    half = np.where(is_known & (error > 0), stdtrit(freedom, 1 - alpha / 2) * error, np.nan)
     found = Power(
         tuple(families),
         tests=SEED_TESTS,
@@ -638,26 +645,41 @@ def _power_of_families(
         of_test=difference,
     )
     _warn_undefined(found, averaged)
+    each = zip(items, least, effective, ~np.isnan(p) & ~is_known, strict=True)
+    of = f"{p[0].size} differences"
+    if few := [without_interval(label, n[rows], own, "question", of) for label, own, n, rows in each if rows.any()]:
+        warn(f"no interval for {', '.join(few)}")
     return found
 
 
+def _least_effective(scores: ItemScores) -> float:
+    """The effective number of questions that an interval of a difference needs, as one of a value does."""
+    with suppress(MeasureError):
+        return least_effective(parse_measure(scores.measure), "question")
+    return LEAST_EFFECTIVE if scores.items == "answers" or not scores.higher_is_better else LEAST_BOUNDED
+
+
 def _over_questions(rows: Floats, cluster: NDArray[np.int64]) -> Floats:
-    """(3, pairs) differences of the means of rows, their standard errors, and degrees of freedom."""
+    """(4, pairs) differences of the means of rows, standard errors, degrees of freedom, and effective questions."""
     difference = paired_tests.differences(rows)[0]
     error, n_clusters = paired_tests.clustered_errors(rows, cluster)
-    return np.stack([difference, error, np.full(len(error), n_clusters - 1.0)])
+    units, one = Units.of(cluster, np.zeros(len(cluster), np.int32), 1), np.ones(len(cluster))
+    effective = [
+        quotients(units, rows[a] - rows[b], one).effective[0]
+        for a, b in zip(*paired_tests.pairs(len(rows)), strict=True)
+    ]
+    return np.stack([difference, error, np.full(len(error), n_clusters - 1.0), effective])
 
 
 def _over_seeds(sample: PairedSample, means: Floats, families: Sequence[NDArray[np.intp]]) -> Floats:
-    """(3, pairs) the same of the means over seeds of each family, over questions and seeds."""
-    difference, *over_questions = _over_questions(means, sample.cluster)
+    """(4, pairs) the same of the means over seeds of each family, over questions and seeds."""
+    difference, error, freedom, effective = _over_questions(means, sample.cluster)
     of_seed, of_mean = (paired_tests.clustered_mean_errors(rows, sample.cluster) for rows in (sample.value, means))
-    parts = [
-        seed_components(sample.value[own].mean(axis=1), of_seed[own], error)
-        for own, error in zip(families, of_mean, strict=True)
-    ]
+    seeds = zip(families, of_mean, strict=True)
+    parts = [seed_components(sample.value[own].mean(axis=1), of_seed[own], of_all) for own, of_all in seeds]
+    between, noise = np.transpose(parts)
     n_seeds = np.array([len(own) for own in families])
-    return np.stack([difference, *pairs_over_both(*over_questions, *np.transpose(parts), n_seeds)])
+    return np.stack([difference, *pairs_over_both(error, freedom, between, noise, n_seeds), effective])
 
 
 def _measured(items: Mapping[str, ItemScores], samples: Sequence[PairedSample], alpha: float) -> dict[str, Any]:

@@ -125,10 +125,21 @@ def test_a_single_family_is_refused():
         power({"m": question_scores(scores().value[:3], systems=NAMES[:3])}, families="seeds")
 
 
-@pytest.mark.parametrize(
-    ("families", "match"),
-    [("sedes", "expected 'seeds' or a mapping"), ({"a.s9": "a"}, "families of these systems, found 'a.s9'")],
-)
-def test_wrong_families_are_refused(families, match):
-    with pytest.raises(KgtrecError, match=match):
-        power({"m": scores()}, families=families)
+def test_the_interval_of_a_difference_needs_as_many_questions_as_that_of_a_value():
+    """Sixty effective questions of answers, five of questions; p is that of the test, as without families."""
+    items = answer_scores(systems=4)
+    own = replace(items, systems=("a.s1", "a.s2", "b.s1", "b.s2"))
+    one = np.unique(items.question, return_index=True)[1]
+    few = question_scores(items.value[:, one][:, :4], systems=own.systems)
+    with pytest.warns(KgtrecWarning, match=r"60 needed; 2 of 2 differences\), few \(.* effective questions, 5 needed"):
+        found = power({"answers": own, "few": few}, families="seeds")
+    assert np.isnan([found.low, found.high]).all()
+    assert not np.isnan(found.p).any()
+
+
+@pytest.mark.parametrize(("n_families", "is_adjusted"), [(2, False), (3, True)])
+def test_a_single_pair_is_not_adjusted(n_families, is_adjusted):
+    """The table has no column of it, and its letters no method."""
+    own = question_scores(scores().value[: 5 + (n_families > 2)], systems=NAMES[: 5 + (n_families > 2)])
+    text = shown(power({"m": own}, families="seeds"), "table", ["families", "pairs"])
+    assert ("adjusted" in text, ", Holm)" in text) == (is_adjusted, is_adjusted)

@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.kernels.statistics.paired_tests import clustered_mean_errors, differences, t_test
-from kgtrec.kernels.statistics.training_seeds import (
-    both_sources,
-    deviation,
-    pairs_over_both,
-    seed_components,
-    seeds_reach,
-)
+from kgtrec.kernels.statistics.training_seeds import both_sources, deviation, pairs_over_both, seed_components
 
 
 def systems_of(seed, sizes, n_questions=12, spread=0.3):
@@ -153,11 +147,3 @@ def test_clusters_of_one_question_change_nothing():
     (own,) = systems_of(3, [3])
     *alone, of_mean = clustered_mean_errors(np.vstack([own, own.mean(axis=0)]), np.arange(12))
     np.testing.assert_allclose(seed_components(own.mean(axis=1), alone, of_mean), components([own])[:, 0])
-
-
-@given(st.integers(0, 10_000), st.integers(2, 9), st.sampled_from([0.8, 0.95]))
-def test_the_interval_over_seeds_is_scipys(seed, n, confidence):
-    value = np.random.default_rng(seed).normal(0, 1, n)
-    half = seeds_reach(deviation(value), n, confidence)
-    known = scipy.stats.ttest_1samp(value, 0).confidence_interval(confidence)
-    assert (value.mean() - half, value.mean() + half) == pytest.approx((known.low, known.high))
