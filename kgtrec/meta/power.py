@@ -559,16 +559,9 @@ def power(
 
 def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
     """The differences that judging the whole pool would give, with their tests and intervals."""
-    from scipy.special import stdtr
-
     if len(sample.systems) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(sample.systems)}")
     difference, *errors = (part.T for part in sample.differences())
-    error = np.stack(errors, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(error > 0, difference[:, None] / error, np.nan)
-    p = 2 * stdtr(sample.freedom, -np.abs(statistic))
-    half = sample.quantile(1 - alpha) * error
     n = np.full(len(sample.measures), sample.layout.n_questions)
     unknown = np.full(difference.shape, np.nan)
     return Power(
@@ -586,12 +579,19 @@ def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
         difference,
         unknown,
         unknown,
-        statistic,
-        p,
-        np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p]),
-        difference[:, None] - half,
-        difference[:, None] + half,
+        **_t_tests(difference[:, None], np.stack(errors, axis=1), np.array(sample.freedom), alpha),
     )
+
+
+def _t_tests(difference: Floats, error: Floats, freedom: NDArray[Any], alpha: float) -> dict[str, Any]:
+    """The fields of tests and intervals, (measures, tests, pairs) each."""
+    from scipy.special import stdtr, stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(error > 0, difference / error, np.nan)
+    p, half = 2 * stdtr(freedom, -np.abs(statistic)), stdtrit(freedom, 1 - alpha / 2) * error
+    adjusted = np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p])
+    return {"statistic": statistic, "p": p, "adjusted": adjusted, "low": difference - half, "high": difference + half}
 
 
 def _preferred(sample: PairedSample, scores: ItemScores) -> Floats:
@@ -608,8 +608,6 @@ def _power_of_families(
     alpha: float,
 ) -> Power:
     """Tests of the families' means over seeds and questions, and of their best seeds over questions."""
-    from scipy.special import stdtr, stdtrit
-
     if len(families) < 2:
         raise KgtrecError(
             f"expected at least two families to distinguish, found {len(families)}: {', '.join(families)}"
@@ -624,29 +622,24 @@ def _power_of_families(
             best = sample.value[[seeds[np.argmax(rising[seeds])] for seeds in several]]
             tests.append((_over_seeds(sample, means, several), _over_questions(best, sample.cluster)))
     difference, error, freedom, effective = np.array(tests).transpose(2, 0, 1, 3)
-    statistic = np.divide(difference, error, out=np.full(error.shape, np.nan), where=error > 0)
-    p = 2 * stdtr(freedom, -np.abs(statistic))
+    tested = _t_tests(difference, error, freedom, alpha)
     least = [_least_effective(scores) for scores in items.values()]
     is_known = effective >= np.reshape(least, (-1, 1, 1))
-    half = np.where(is_known & (error > 0), stdtrit(freedom, 1 - alpha / 2) * error, np.nan)
+    tested |= {end: np.where(is_known, tested[end], np.nan) for end in ("low", "high")}
     found = Power(
         tuple(families),
         tests=SEED_TESTS,
         repeats=0,
         value=np.stack([value[:, own].mean(axis=1) for own in several], axis=1),
         **_measured(items, averaged, alpha),
-        statistic=statistic,
-        p=p,
-        adjusted=np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p]),
-        low=difference - half,
-        high=difference + half,
+        **tested,
         seeds=tuple(map(len, several)),
         deviation=np.stack([deviation(value[:, own].T) for own in several], axis=1),
         of_test=difference,
     )
     _warn_undefined(found, averaged)
-    each = zip(items, least, effective, ~np.isnan(p) & ~is_known, strict=True)
-    of = f"{p[0].size} differences"
+    each = zip(items, least, effective, ~np.isnan(found.p) & ~is_known, strict=True)
+    of = f"{found.p[0].size} differences"
     if few := [without_interval(label, n[rows], own, "question", of) for label, own, n, rows in each if rows.any()]:
         warn(f"no interval for {', '.join(few)}")
     return found
@@ -664,10 +657,8 @@ def _over_questions(rows: Floats, cluster: NDArray[np.int64]) -> Floats:
     difference = paired_tests.differences(rows)[0]
     error, n_clusters = paired_tests.clustered_errors(rows, cluster)
     units, one = Units.of(cluster, np.zeros(len(cluster), np.int32), 1), np.ones(len(cluster))
-    effective = [
-        quotients(units, rows[a] - rows[b], one).effective[0]
-        for a, b in zip(*paired_tests.pairs(len(rows)), strict=True)
-    ]
+    each = zip(*paired_tests.pairs(len(rows)), strict=True)
+    effective = [quotients(units, rows[first] - rows[second], one).effective[0] for first, second in each]
     return np.stack([difference, error, np.full(len(error), n_clusters - 1.0), effective])
 
 

@@ -67,7 +67,7 @@ class Withstanding(Framed, PlottedResult):
     pairs of systems that a test distinguishes, and ``wrong`` the share that it distinguishes in the opposite of their
     order under the complete labels. ``bias`` is the score minus that under the complete labels, mean over systems.
     ``favour`` is the bias of the systems that the labels come from minus that of the others: of those that were pooled
-    minus those that were not, or of the systems outside the family whose answers lack labels minus those in it. Both
+    minus those that were not, or of all other systems minus those that missing labels are correlated with. Both
     are in the measure's own units, and below 0 is better where lower is.
     """
 
@@ -168,7 +168,7 @@ def withstand(
     densities: Sequence[float] = DENSITIES,
     draws: int = 5,
     depth: int = 20,
-    family: Sequence[str] | None = None,
+    correlated_with: Sequence[str] | None = None,
     correlation: float = 0.2,
     workers: int | None = None,
     executor: Helper | None = None,
@@ -184,7 +184,7 @@ def withstand(
     - ``random``: each triple alike.
     - ``popularity``: triples of entities with few train facts are more often without label. The order in which they
       lose it is drawn with weights: 1 + the number of train facts of the head and of the tail.
-    - ``correlated``: that a fact lacks its label, and that a system of the ``family`` finds the answer, are correlated.
+    - ``correlated``: that a fact lacks its label, and that one of ``correlated_with`` finds the answer, are correlated.
       Found: among the first R of its list, with R the number of the question's answers. False triples: at random.
     - ``pooled``: half of the systems, drawn at random, were pooled, and people judged their lists from the top down to
       the place at which a share ``density`` of the facts was found, or to ``depth``.
@@ -209,7 +209,7 @@ def withstand(
         Sets of labels per reason and density; of ``left-out`` there is one per system.
     depth : int
         Greatest depth of a pool.
-    family : sequence of str, optional
+    correlated_with : sequence of str, optional
         Names of systems. Default: of those with the same text before ``@`` as the one that finds most.
     correlation : float
         From -1 to 1; where it is not possible at a density, the nearest possible one.
@@ -269,7 +269,7 @@ def withstand(
     if measures is None:
         measures = MEASURES + (POOL_MEASURES if np.any(judgements_of(complete).grade == 0) else ())
     inputs = prepared(complete, systems, measures, Scoring(**scoring).without("sides", "weights"))
-    work = _Work.of(inputs, family, depth, float(correlation))
+    work = _Work.of(inputs, correlated_with, depth, float(correlation))
     n_draws = {reason: len(work.systems) if reason == "left-out" else draws for reason in chosen}
     pieces = [
         (reason, float(density), draw) for reason in chosen for density in densities for draw in range(n_draws[reason])
@@ -311,7 +311,7 @@ class _Work:
     correlation: float
 
     @classmethod
-    def of(cls, inputs: Prepared, family: Sequence[str] | None, depth: int, correlation: float) -> _Work:
+    def of(cls, inputs: Prepared, correlated_with: Sequence[str] | None, depth: int, correlation: float) -> _Work:
         systems, qrels, collection = list(inputs.systems), inputs.qrels, inputs.scoring.collection
         if collection is None or collection.is_alignment:
             raise KgtrecError("expected qrels with a collection of triple questions, found none: give the collection")
@@ -335,10 +335,11 @@ class _Work:
             is_found[places.judged] = places.position <= size[qrels.question[places.judged]]
         found &= relevant
         names = [system.name for system in systems]
-        for name in family or ():
-            one_of("a family among the systems", name, names)
+        for name in correlated_with or ():
+            one_of("correlated_with among the systems", name, names)
         first_name = names[int(found.sum(axis=1).argmax())].partition("@")[0]
-        is_family = np.array([name in family if family else name.partition("@")[0] == first_name for name in names])
+        chosen = correlated_with or [name for name in names if name.partition("@")[0] == first_name]
+        is_family = np.isin(names, chosen)
         weight = (1 + degree[triples.head] + degree[triples.tail]).astype(np.float64)
         answers, of_family = (np.bincount(of[rows], minlength=n) for rows in (relevant, found[is_family].any(axis=0)))
         full = item_scores(qrels, systems, inputs.measures, **options)

@@ -199,7 +199,7 @@ def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
         ({"reasons": "rare"}, "expected reasons among random"),
         ({"densities": [0.0]}, "expected a density between 0 and 1"),
         ({"correlation": 2}, "expected a correlation from -1 to 1"),
-        ({"family": ["s9"]}, "expected a family among the systems"),
+        ({"correlated_with": ["s9"]}, "expected correlated_with among the systems"),
         ({"collection": None}, "give the collection"),
     ],
 )
