@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -143,3 +144,27 @@ def test_a_single_pair_is_not_adjusted(n_families, is_adjusted):
     own = question_scores(scores().value[: 5 + (n_families > 2)], systems=NAMES[: 5 + (n_families > 2)])
     text = shown(power({"m": own}, families="seeds"), "table", ["families", "pairs"])
     assert ("adjusted" in text, ", Holm)" in text) == (is_adjusted, is_adjusted)
+
+
+@pytest.mark.slow
+def test_the_error_of_a_difference_is_that_of_restricted_likelihood():
+    """Questions crossed with families and their seeds, in statsmodels: to the precision of its search."""
+    mixed = pytest.importorskip("statsmodels.regression.mixed_linear_model")
+    import pandas as pd
+
+    rng = np.random.default_rng(2)
+    value = rng.normal(0, 0.3, 12) + np.repeat(rng.normal(0, 0.1, (2, 12)), 4, axis=0)
+    value += rng.normal(0, 0.15, (8, 1)) + rng.normal(0, 0.1, (8, 12))
+    names = tuple(f"{family}.s{seed}" for family in "ab" for seed in range(4))
+    found = power({"m": question_scores(value, systems=names)}, families="seeds")
+    row, question = (part.ravel() for part in np.indices(value.shape))
+    columns = {"y": value.ravel(), "family": row // 4, "seed": row, "question": question, "all": 1}
+    columns["both"] = columns["family"] * 12 + question
+    parts = {name: f"0 + C({name})" for name in ("question", "both", "seed")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = mixed.MixedLM.from_formula(
+            "y ~ family", groups="all", vc_formula=parts, re_formula="0", data=pd.DataFrame(columns)
+        ).fit()
+    assert found.difference[0, 0] == pytest.approx(-fit.params["family"])
+    assert found.difference[0, 0] / found.statistic[0, 0, 0] == pytest.approx(fit.bse["family"], rel=1e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -147,3 +148,16 @@ def test_clusters_of_one_question_change_nothing():
     (own,) = systems_of(3, [3])
     *alone, of_mean = clustered_mean_errors(np.vstack([own, own.mean(axis=0)]), np.arange(12))
     np.testing.assert_allclose(seed_components(own.mean(axis=1), alone, of_mean), components([own])[:, 0])
+
+
+def test_the_variance_is_unbiased_over_all_samples_of_seeds_and_questions():
+    """Two of three seeds and three of four questions, with replacement: all 576 samples of one table."""
+    table = np.random.default_rng(0).normal(0, 1, (3, 4)) + np.array([[0.0], [1.0], [3.0]])
+    mean, variance = [], []
+    for rows in itertools.product(range(3), repeat=2):
+        for columns in itertools.product(range(4), repeat=3):
+            own = table[np.ix_(rows, columns)]
+            between, noise = components([own])[:, 0]
+            mean.append(own.mean())
+            variance.append(errors(own.mean(axis=0)) ** 2 + (between - noise) / 2)
+    assert np.mean(variance) == pytest.approx(np.var(mean))
