@@ -82,13 +82,14 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     >>> {family: own.tolist() for family, own in families_of(["a.s1", "b", "a.s2"], "seeds").items()}
     {'a': [0, 2], 'b': [1]}
     """
-    places: dict[str, list[int]] = {}
-    for place, family in enumerate(family_of_each(names, families).values()):
-        places.setdefault(family, []).append(place)
+    family_of = family_of_each(names, families)
+    # by name, so that no digit depends on the order of the systems
+    places: dict[str, list[int]] = {family: [] for family in family_of.values()}
+    for name in sorted(names):
+        places[family_of[name]].append(names.index(name))
     if len(places) == len(names):
         warn(
             "no family has several systems, so deviations, intervals and tests are without seeds; names such as "
             "NAME.s1 and NAME.s2 are seeds of NAME, and a mapping or a file can name others"
         )
-    # by name, so that no digit depends on the order of the systems
-    return {family: np.array(sorted(own, key=names.__getitem__), np.intp) for family, own in places.items()}
+    return {family: np.array(own, np.intp) for family, own in places.items()}

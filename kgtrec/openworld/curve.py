@@ -317,10 +317,9 @@ def open_world_curve(
     found = np.stack([found_answers(true, system, at=found_at) for system in several])
     strength = found.mean(axis=1)
     names = [system.name for system in several]
-    if correlated_with is not None:
-        one_of("correlated_with among the systems", correlated_with, names)
-    asked = int(strength.argmax()) if correlated_with is None else names.index(correlated_with)
-    chosen = asked if any(correlations) else None
+    asked = names[int(strength.argmax())] if correlated_with is None else correlated_with
+    one_of("correlated_with among the systems", asked, names)
+    chosen = names.index(asked) if any(correlations) else None
 
     def labels(c: int, d: int, draw: int) -> SparseLabels:
         known = None if chosen is None else found[chosen]

@@ -65,25 +65,22 @@ def command(
     from kgtrec.evaluation.families import seeds_of
     from kgtrec.formats.trec.runs import default_name
     from kgtrec.meta.comparison import compare
+    from kgtrec.meta.power import power
 
     files = files_of(systems)
     if len(files) != 2 and not families:
-        seeds = ", or compare two models with all seeds of each (--family seeds)" * bool(
+        way = ", or compare two models with all seeds of each (--family seeds)" * bool(
             seeds_of([*map(default_name, files)])
         )
-        raise KgtrecError(f"expected two systems to compare, found {len(files)}; name two{seeds}")
+        raise KgtrecError(f"expected two systems to compare, found {len(files)}; name two{way}")
     if is_campaign(qrels):
         refuse_idle(("names", "resamples", "families"), "a campaign")
-        from kgtrec.meta.power import power
-
         alpha = 1 - options["confidence"]
         sampled = scoring.inputs_of_sample(qrels, files, machine)
         output.show(power(*sampled, alpha=alpha, **scoring.keywords()), ["pairs"])
         return
     refuse_idle(("machine",), NO_CAMPAIGN)
     if families:
-        from kgtrec.meta.power import power
-
         refuse_idle(("names", "resamples", "by", "top", "relations"), "--family")
         family_of = read_families_of(families, files, range(2, 3))
         inputs = scoring.inputs(qrels, systems)

@@ -53,18 +53,12 @@ TABLES = ("summary", "numbers", "draws")
     "Systems whose found answers missing labels are correlated with. Default: those named like the one that finds "
     "most, up to @.",
     metavar="NAMES",
+    callback=lambda _, __, text: listed(text),
 )
 @option("--correlation", "Of missing and found.", Real(-1, 1), 0.2)
 @workers_options
 @output_options(TABLES, has_figures=True)
-def command(
-    qrels: str,
-    systems: tuple[str, ...],
-    scoring: ScoringRequest,
-    correlated_with: str | None,
-    output: Output,
-    **options: Any,
-) -> None:
+def command(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output, **options: Any) -> None:
     """Take labels away from QRELS, and show which measures keep the order of SYSTEMS.
 
     QRELS, a collection or a file with --collection, are taken as complete. Labels are taken away at random, from
@@ -79,11 +73,8 @@ def command(
     kgtrec meta withstand qrels.txt ranks --collection C -m "nDCG@20 Bpref" --reason left-out --out withstand.svg
     """
     n_sets = sum(len(systems) if reason == "left-out" else options["draws"] for reason in options["reasons"])
-    chosen = listed(correlated_with) or None
     with progress_bar("withstand", n_sets * len(options["densities"]), "sets of labels") as advance:
         labels, ranked, _ = scoring.inputs(qrels, systems)
         keywords = scoring.keywords()
-        found = withstand(
-            labels, ranked, scoring.measures or None, correlated_with=chosen, progress=advance, **options, **keywords
-        )
+        found = withstand(labels, ranked, scoring.measures or None, progress=advance, **options, **keywords)
     output.show(found, TABLES[:2])

@@ -131,18 +131,18 @@ def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats,
     >>> bool(np.isclose(error[0], differences(value)[1][0] / 3**0.5)), n_clusters
     (True, 3)
     """
-    used, place = np.unique(cluster, return_inverse=True)
     first, _ = pairs(len(value))
     error, rounding = np.empty(len(first)), _rounding(value)
     for system in range(len(value) - 1):
-        error[first == system] = _clustered(value[system] - value[system + 1 :], place, len(used), rounding)
-    return error, len(used)
+        error[first == system] = clustered_mean_errors(value[system] - value[system + 1 :], cluster, rounding)
+    return error, int(np.count_nonzero(np.bincount(cluster)))
 
 
-def clustered_mean_errors(value: Floats, cluster: NDArray[np.int64]) -> Floats:
+def clustered_mean_errors(value: Floats, cluster: NDArray[np.int64], rounding: Any = None) -> Floats:
     """Standard error of the mean of each row, (rows,), when items of one cluster are not independent.
 
-    It is that of :func:`clustered_errors` for the difference from a system of zeros.
+    It is that of :func:`clustered_errors` for the difference from a system of zeros. Values that differ by ``rounding``
+    only are equal; default: that of the row's own values.
 
     Examples
     --------
@@ -151,20 +151,16 @@ def clustered_mean_errors(value: Floats, cluster: NDArray[np.int64]) -> Floats:
     >>> clustered_mean_errors(np.array([[3.0, 1.0, 2.0]]), np.array([0, 1, 1])).round(4)
     array([0.6667])
     """
-    used, place = np.unique(cluster, return_inverse=True)
-    return _clustered(value, place, len(used), _rounding(value, axis=1))
-
-
-def _clustered(rows: Floats, place: NDArray[np.intp], n_clusters: int, rounding: Any) -> Floats:
-    """(rows,) standard errors of the means of rows whose values are rounded; see clustered_errors."""
-    if n_clusters < 2:
-        return np.full(len(rows), np.nan)
-    left = rows - rows.mean(axis=1, keepdims=True)
-    left[np.ptp(rows, axis=1) <= rounding] = 0.0
-    sums = np.array([np.bincount(place, weights=row, minlength=n_clusters) for row in left])
+    sizes = np.bincount(cluster)
+    if (n_clusters := np.count_nonzero(sizes)) < 2:
+        return np.full(len(value), np.nan)
+    rounding = _rounding(value, axis=1) if rounding is None else rounding
+    left = value - value.mean(axis=1, keepdims=True)
+    left[np.ptp(value, axis=1) <= rounding] = 0.0
+    sums = np.array([np.bincount(cluster, weights=row) for row in left])
     # sums over clusters, of deviations from the mean, which are 0 apart from rounding
-    sums[np.abs(sums).max(axis=1) <= rounding * np.bincount(place).max()] = 0.0
-    error: Floats = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum(axis=1)) / rows.shape[1]
+    sums[np.abs(sums).max(axis=1) <= rounding * sizes.max()] = 0.0
+    error: Floats = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum(axis=1)) / value.shape[1]
     return error
 
 
