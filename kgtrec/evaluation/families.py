@@ -43,11 +43,13 @@ def family_of_each(names: Sequence[str] | None, families: str | Mapping[str, str
         raise KgtrecError(f"expected {SEEDS!r} or a mapping from system to family, found {families!r}")
     family_of = families if isinstance(families, Mapping) else seeds_of(names or ())
     if wrong := next((name for name, family in family_of.items() if not isinstance(family or "", str)), None):
-        raise KgtrecError(f"expected a text as the family of {wrong!r}, found {family_of[wrong]!r}")
+        raise KgtrecError(
+            f"expected a text as the family of {wrong!r}, found {family_of[wrong]!r}; leave out one without"
+        )
     if names is None:
         return {}
     if wrong := next((name for name in family_of if name not in names), None):
-        raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(wrong, names)}")
+        raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(str(wrong), names)}")
     named = set(family_of.values())
     if wrong := next((name for name in names if name in named and not family_of.get(name)), None):
         raise KgtrecError(

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.lazy import imported
+from kgtrec.data.qrels import Qrels
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.families import families_of, family_of_each
-from kgtrec.evaluation.intervals import LEAST_BOUNDED, LEAST_EFFECTIVE, least_effective, without_interval
+from kgtrec.evaluation.given import qrels_of
+from kgtrec.evaluation.intervals import LEAST_BOUNDED, LEAST_EFFECTIVE, Drawn, least_effective, without_interval
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
 from kgtrec.evaluation.sampled import SampleEstimates, sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
@@ -512,6 +514,8 @@ def power(
         return _power_of_sample(sample, alpha)
     if families is not None:
         family_of_each(list(systems) if isinstance(systems, Mapping) else None, families)
+        qrels = qrels if systems is None else qrels_of(qrels)
+    drawn: Drawn = "question" if isinstance(qrels, Qrels) else "triple"  # as for intervals of values
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
@@ -532,7 +536,7 @@ def power(
             "(kgtrec meta compare has its bootstrap interval)"
         ) from None
     if families is not None:
-        return _power_of_families(items, samples, families_of(compared, families), alpha)
+        return _power_of_families(items, samples, families_of(compared, families), alpha, drawn)
     made = tuple(test for test in POWER_TESTS if test in asked)
     seed = scoring.get("seed", 0)
     pairs = PairTests(samples, compared, made, repeats, by_question=resample == "question", seed=seed)
@@ -606,6 +610,7 @@ def _power_of_families(
     samples: Sequence[PairedSample],
     families: Mapping[str, NDArray[np.intp]],
     alpha: float,
+    drawn: Drawn,
 ) -> Power:
     """Tests of the families' means over seeds and questions, and of their best seeds over questions."""
     if len(families) < 2:
@@ -623,7 +628,7 @@ def _power_of_families(
             tests.append((_over_seeds(sample, means, several), _over_questions(best, sample.cluster)))
     difference, error, freedom, effective = np.array(tests).transpose(2, 0, 1, 3)
     tested = _t_tests(difference, error, freedom, alpha)
-    least = [_least_effective(scores) for scores in items.values()]
+    least = [_least_effective(scores, drawn) for scores in items.values()]
     is_known = effective >= np.reshape(least, (-1, 1, 1))
     tested |= {end: np.where(is_known, tested[end], np.nan) for end in ("low", "high")}
     found = Power(
@@ -645,11 +650,11 @@ def _power_of_families(
     return found
 
 
-def _least_effective(scores: ItemScores) -> float:
-    """The effective number of questions that an interval of a difference needs, as one of a value does."""
+def _least_effective(scores: ItemScores, drawn: Drawn) -> float:
+    """The effective number of questions that an interval of a difference needs: as many units as that of a value."""
     with suppress(MeasureError):
-        return least_effective(parse_measure(scores.measure), "question")
-    return LEAST_EFFECTIVE if scores.items == "answers" or not scores.higher_is_better else LEAST_BOUNDED
+        return least_effective(parse_measure(scores.measure), drawn)
+    return LEAST_BOUNDED if scores.higher_is_better else LEAST_EFFECTIVE
 
 
 def _over_questions(rows: Floats, cluster: NDArray[np.int64]) -> Floats:

@@ -148,6 +148,7 @@ def test_a_system_without_a_family_is_one_of_its_own():
     ("names", "families", "match"),
     [
         ("x", {"z": "a"}, "expected families of these systems, found 'z'"),
+        ("x", {1: "a"}, "expected families of these systems, found 1"),
         ("x", {"x": 1.0}, "expected a text as the family of 'x', found 1.0"),
         ("x", ["x"], "expected 'seeds' or a mapping from system to family, found"),
         ("a.s1 a a.s2", "seeds", r"another name for the family 'a', found a system .* too \(--family a=a\)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -9,8 +10,12 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from kgtrec.collection.questions import build_questions
+from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.meta.power import power
+from kgtrec.ranking.rank import rank_scores
 from kgtrec.report.show import shown
 from tests.meta.item_tables import answer_scores, question_scores
 
@@ -127,15 +132,41 @@ def test_a_single_family_is_refused():
 
 
 def test_the_interval_of_a_difference_needs_as_many_questions_as_that_of_a_value():
-    """Sixty effective questions of answers, five of questions; p is that of the test, as without families."""
-    items = answer_scores(systems=4)
-    own = replace(items, systems=("a.s1", "a.s2", "b.s1", "b.s2"))
-    one = np.unique(items.question, return_index=True)[1]
-    few = question_scores(items.value[:, one][:, :4], systems=own.systems)
-    with pytest.warns(KgtrecWarning, match=r"60 needed; 2 of 2 differences\), few \(.* effective questions, 5 needed"):
-        found = power({"answers": own, "few": few}, families="seeds")
-    assert np.isnan([found.low, found.high]).all()
+    """Five, or sixty of mean ranks, by any name; p is that of the test, as without families."""
+    value = scores().value[:5]
+    kinds = {"macro.MRR": True, "macro.MR": False, "macro.AMRI": True, "mine": True, "ranks": False}
+    items = {name: question_scores(value, name, NAMES[:5], higher=higher) for name, higher in kinds.items()}
+    items["few"] = question_scores(value[:, :4], "few", NAMES[:5])
+    with pytest.warns(KgtrecWarning) as warned:
+        found = power(items, families="seeds")
+    (text,) = {str(each.message) for each in warned}
+    assert re.sub(r"[0-9. to]+ effective", "N effective", text) == (
+        "no interval for macro.MR (N effective questions, 60 needed; 2 of 2 differences), "
+        "macro.AMRI (N effective questions, 60 needed; 2 of 2 differences), "
+        "ranks (N effective questions, 60 needed; 2 of 2 differences), "
+        "few (N effective questions, 5 needed; 2 of 2 differences)"
+    )
+    assert np.isnan(found.low).all(axis=(1, 2)).tolist() == [False, True, True, False, True, True]
     assert not np.isnan(found.p).any()
+
+
+def test_the_interval_of_a_difference_of_answers_needs_what_evaluate_needs():
+    """Sixty questions of qrels, five where they are the test triples of a collection."""
+    train, test = [("a", "r", "b")], [(f"h{place}", "r", f"t{place}") for place in range(30)]
+    collection = build_questions(*(Triples.of(rows) for rows in (train, [], test)))
+    rng, shape = np.random.default_rng(0), (len(collection.questions), len(collection.entities))
+    own = {"questions": collection, "entities": collection, "depth": 0}
+    ranks = {
+        f"{name}.s{seed}": rank_scores(collection, rng.random(shape), **own).answer_ranks
+        for name in "ab"
+        for seed in (1, 2)
+    }
+    found = power(collection, ranks, "micro.Hits@20", families="seeds")
+    assert not np.isnan(found.low).any()
+    assert evaluate(collection, ranks, "micro.Hits@20", families="seeds", confidence=0.95).low is not None
+    with pytest.warns(KgtrecWarning, match="effective questions, 60 needed; 2 of 2 differences"):
+        found = power(collection.qrels, ranks, "micro.Hits@20", families="seeds", collection=collection)
+    assert np.isnan(found.low).all()
 
 
 @pytest.mark.parametrize(("n_families", "is_adjusted"), [(2, False), (3, True)])
