@@ -82,15 +82,15 @@ class Scores(Framed, PlottedResult):
         )
         value = replace(value, deviation="deviation") if self.seeds else value
         columns = (*map(Column, ("system", *["seeds"] * bool(self.seeds), *self.items)), value)
-        about = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] if self.seeds else []
-        level = "" if self.confidence is None else f"{100 * self.confidence:.12g}% "
-        note = "; ".join([*about, *([f"{level}intervals over {self.population}"] if self.population else [])])
+        notes = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] * bool(self.seeds)
         if low == "least":
-            note = "; ".join(
-                [*about, "the least and the most that each value can be, of answers below the ends of lists"]
-            )
-            note += f"; not known for {', '.join(unknown)}" if (unknown := self._without_ends()) else ""
-        return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
+            unknown = self._without_ends()
+            notes.append("the least and the most that each value can be, of answers below the ends of lists")
+            notes += [f"not known for {', '.join(unknown)}"] * bool(unknown)
+        elif self.population:
+            level = "" if self.confidence is None else f"{100 * self.confidence:.12g}% "
+            notes.append(f"{level}intervals over {self.population}")
+        return (Table("scores", "", "", self.to_table(), columns, note="; ".join(notes), is_short=True),)
 
     def figures(self) -> tuple[Figure, ...]:
         """Draw totals as systems with intervals, a panel per measure, and breakdowns as a heat map per measure.
