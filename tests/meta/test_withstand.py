@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -173,9 +174,45 @@ def test_intervals_are_students_over_worlds():
     assert np.isnan(row["tau_low"])
 
 
+def with_tau(n_systems: int, *values: float) -> Withstanding:
+    """Draws of AP with these values of tau, and no pair significant or wrong."""
+    rows = [
+        {"world": "", "reason": "random", "density": 0.5, "draw": draw, "achieved": 0.5, "measure": "AP"}
+        | dict.fromkeys(NUMBERS, 0.0)
+        | {"tau": tau}
+        for draw, tau in enumerate(values)
+    ]
+    return Withstanding(tuple(f"s{number}" for number in range(n_systems)), pa.Table.from_pylist(rows))
+
+
+@pytest.mark.parametrize(("n", "shown"), [(10, np.nan), (11, 0.5)])
+def test_that_all_draws_agree_shows_no_more_than_so_many_draws_can(n: int, shown: float):
+    """Of four systems, one pair is a third in tau: 1 - .3085 / 3 = .897 after ten draws, 1 - .2849 / 3 = .905 after 11."""
+    found = with_tau(4, *[1.0] * n)
+    (row,) = found.to_table().to_pylist()
+    share = stats.binomtest(0, n).proportion_ci(0.95, "exact").high
+    assert row["tau_low"] == pytest.approx(1 - share * 2 / 6)
+    assert (row["wrong_low"], row["wrong_high"]) == (0.0, pytest.approx(share / 6))
+    assert (row["bias_low"], row["bias_high"]) == (0.0, 0.0)  # a score is no count of pairs
+    assert found.holds_table()["holds"].to_pylist() == [pytest.approx(shown, nan_ok=True)]
+    assert ("cannot show this; at least 11 are needed" in found.tables()[0].caption) == (n == 10)
+
+
+@given(st.integers(2, 12), st.lists(st.sampled_from([1.0, 0.8, 0.4]), min_size=2, max_size=12))
+@settings(max_examples=examples(10), deadline=None)
+def test_no_interval_vanishes_or_is_narrower_than_students(n_systems: int, values: list[float]):
+    """And one more draw that agrees with all makes it narrower."""
+    low, high = (with_tau(n_systems, *values).to_table()[f"tau_{end}"][0].as_py() for end in ("low", "high"))
+    assert low < np.mean(values) <= high
+    if len(set(values)) > 1:
+        assert low <= max(-1, stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))[0]) + 1e-12
+    else:
+        assert low < with_tau(n_systems, *values, values[0]).to_table()["tau_low"][0].as_py()
+
+
 def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
     """Where tau's interval is at least .9 at this share and all higher ones."""
-    lows = {"a": (0.95, 0.8, 0.95), "b": (0.8, 0.95, 0.9), "c": (0.1, 0.1, 0.1)}
+    lows = {"a": (0.95, 0.8, 0.95), "b": (0.8, 0.95, 0.95), "c": (0.1, 0.1, 0.1)}
     rows = [
         {"world": world, "reason": "random", "density": density, "draw": 0, "achieved": density, "measure": name}
         | dict.fromkeys(NUMBERS, low)
@@ -183,9 +220,7 @@ def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
         for name, several in lows.items()
         for density, low in zip((0.25, 0.5, 0.75), several, strict=True)
     ]
-    import pyarrow as pa
-
-    holds = Withstanding(("s", "t"), pa.Table.from_pylist(rows)).holds_table()
+    holds = Withstanding(tuple("abcdefghij"), pa.Table.from_pylist(rows)).holds_table()
     assert dict(zip(holds["measure"].to_pylist(), holds["holds"].to_pylist(), strict=True)) == {
         "a": 0.75,
         "b": 0.5,
