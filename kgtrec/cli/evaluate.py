@@ -24,7 +24,7 @@ from kgtrec.cli.options import (
 )
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
-from kgtrec.data.scores import BREAKDOWNS
+from kgtrec.data.scores import BREAKDOWNS, QUANTILES
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, has_only_answers
 from kgtrec.report.progress import progress_bar
@@ -60,7 +60,7 @@ def _measures() -> Iterator[str]:
     "relation) and (relation, answer) train has.",
     BREAKDOWNS,
 )
-@option("--quantiles", "Strata of popularity, of about as many answers each.", Whole(2, 1000), 4)
+@option("--quantiles", f"Strata of popularity, of about as many answers each. Default: {QUANTILES}.", Whole(2, 1000))
 @output_options(has_figures=True)
 @option("--sort", "Measure by which the systems are sorted, the best first. Default: as given.", metavar="MEASURE")
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")

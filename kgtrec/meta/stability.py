@@ -484,7 +484,10 @@ def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Q
     """Refuse before the computation what evaluate would refuse."""
     for measure in measures:
         if measure.record.weighting == "beta" and measure.parameters["beta"]:
-            raise MeasureError(f"{measure.label}: the stability of weights by popularity is not known; use beta=0")
+            raise MeasureError(
+                f"{measure.label}: its weights depend on which answers are drawn, so subsamples cannot show its "
+                "stability; use beta=0, or kgtrec meta withstand, which computes it anew for each set of labels"
+            )
         if measure.items == "answers":
             runs = [system.name for system in work.systems if system.ranks is None]
             if runs:

@@ -233,8 +233,9 @@ def test_what_has_no_strata_is_refused_with_a_way_out():
         bare = collection_of(1, 2, {(0, 1): 1})
         with pytest.raises(CollectionError, match=r"has none: build one .*kgtrec questions"):
             evaluate(bare, ranks_of(bare, [0]), "micro.MRR", **options)
-    with pytest.raises(KgtrecError, match="expected quantiles only of popularity or anchor-popularity"):
-        evaluate(built, ranks, "micro.MRR", per="half-link", quantiles=3)
+    for several in (3, 4):  # as many as by default are given too
+        with pytest.raises(KgtrecError, match="expected quantiles only of popularity or anchor-popularity"):
+            evaluate(built, ranks, "micro.MRR", per="half-link", quantiles=several)
     for wrong in (1, 2.5, 1_001):
         with pytest.raises(KgtrecError, match="quantiles to be a whole number from 2 to 1,000"):
             evaluate(built, ranks, "micro.MRR", per="popularity", quantiles=wrong)

@@ -187,7 +187,7 @@ def with_tau(n_systems: int, *values: float) -> Withstanding:
 
 @pytest.mark.parametrize(("n", "shown"), [(10, np.nan), (11, 0.5)])
 def test_that_all_draws_agree_shows_no_more_than_so_many_draws_can(n: int, shown: float):
-    """Of four systems, one pair is a third in tau: 1 - .3085 / 3 = .897 after ten draws, 1 - .2849 / 3 = .905 after 11."""
+    """Of four systems, a pair is a third of tau: 1 - .3085 / 3 = .897 after ten draws, 1 - .2849 / 3 = .905 with 11."""
     found = with_tau(4, *[1.0] * n)
     (row,) = found.to_table().to_pylist()
     share = stats.binomtest(0, n).proportion_ci(0.95, "exact").high
