@@ -22,9 +22,9 @@ from kgtrec.cli.options import (
     sides_option,
     ties_option,
 )
-from kgtrec.cli.output import Output, output_options
+from kgtrec.cli.output import FIGURES, Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
-from kgtrec.data.scores import BREAKDOWNS, QUANTILES
+from kgtrec.data.scores import BREAKDOWNS, OF_POPULARITY, QUANTILES
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, has_only_answers
 from kgtrec.report.progress import progress_bar
@@ -160,7 +160,9 @@ def command(
     if scoring.options["ties"] == "realistic" and any(scores.tied):
         _report_half_places(scores.measures, "--ties expected gives the mean")
     if scores.low is not None and scores.confidence and (scores.low == scores.low).any():  # not all are NaN
-        say(f"note: {100 * scores.confidence:.12g}% intervals are over {scores.population}")
+        is_map = output.form in FIGURES and per not in (None, *OF_POPULARITY)
+        about = scores.population + "; a heat map shows none, the table has them" * is_map
+        say(f"note: {100 * scores.confidence:.12g}% intervals are over {about}")
     output.show(scores if sort is None else scores.sorted_by(sort))
 
 

@@ -146,8 +146,8 @@ class Withstanding(Framed, PlottedResult):
         if needed > (fewest := pc.min(numbers["units"]).as_py()):
             lowest += f"\n{fewest} {unit}s of {n} systems cannot show this; at least {needed} are needed"
         holds = Column("measure"), Column("holds", across="reason", form="share", digits=0)
-        columns = [Column("reason"), Column("density", digits=2), Column("units"), Column("achieved", digits=3)]
-        columns.append(Column("measure"))
+        shares = Column("density", digits=2), Column("achieved", digits=3)
+        columns = [Column("reason"), *shares, Column("units"), Column("measure")]
         for name in NUMBERS:
             form: Any = {"form": "share", "digits": 1} if name in ("significant", "wrong") else {"digits": 3}
             columns.append(Column(name, low=f"{name}_low", high=f"{name}_high", **form))
@@ -164,7 +164,8 @@ class Withstanding(Framed, PlottedResult):
             columns = "measure", "reason", "density", name, f"{name}_low", f"{name}_high"
             data = rows.select(columns).rename_columns(["measure", "reason", "share", "mean", "low", "high"])
             about = f"{NUMBERS[name][2]}, for each reason why labels are missing; bars: {CONFIDENCE:.0%} intervals"
-            axes = {"x": "share of the facts that are labelled", "y": name, "at": "share", "fitted": True}
+            y = "share of pairs, significantly wrong" if name == "wrong" else name
+            axes = {"x": "share of the facts that are labelled", "y": y, "at": "share", "fitted": True}
             about = f"{about[0].upper()}{about[1:]} over {self.unit}s."
             found.append(Figure(f"missing-labels-{name}", "missing_labels", title, about, data, axes))
         return tuple(found)

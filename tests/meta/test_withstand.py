@@ -21,10 +21,12 @@ from kgtrec.evaluation.prepared import prepared
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.meta.withstand import MEASURES, NUMBERS, POOL_MEASURES, REASONS, Withstanding, _Work, withstand
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.report import drawing
 from tests.examples import examples
 from tests.executors import Copying
 from tests.openworld.test_labels import world
 
+LONG = "micro.PROBE(alpha=0.5,beta=0.5)"
 AT_RANDOM = ("random", "popularity", "correlated")
 
 
@@ -196,6 +198,32 @@ def test_that_all_draws_agree_shows_no_more_than_so_many_draws_can(n: int, shown
     assert (row["bias_low"], row["bias_high"]) == (0.0, 0.0)  # a score is no count of pairs
     assert found.holds_table()["holds"].to_pylist() == [pytest.approx(shown, nan_ok=True)]
     assert ("cannot show this; at least 11 are needed" in found.tables()[0].caption) == (n == 10)
+
+
+@pytest.mark.parametrize("n", [2, 5, 10, 20])
+def test_intervals_over_draws_cover_the_mean_whatever_share_of_them_differs(n: int):
+    """If those that differ do so in one pair of ten systems: in at least 91% of the repetitions for any such share.
+
+    Exact: over the binomial number of draws that differ. Student's alone covers hardly ever where few do.
+    """
+    share, count = np.linspace(0.001, 0.999, 199)[:, None], np.arange(n + 1)
+    rows = [with_tau(10, *[1 - 2 / 45] * k, *[1.0] * (n - k)).to_table().to_pylist()[0] for k in count]
+    low, high = (np.array([row[f"tau_{end}"] for row in rows]) for end in ("low", "high"))
+    is_in = (low <= 1 - share * 2 / 45) & (1 - share * 2 / 45 <= high)
+    assert np.sum(stats.binom.pmf(count, n, share) * is_in, axis=1).min() > 0.91
+
+
+def test_a_figure_shows_whole_names_and_all_bars_on_one_scale():
+    """Also a measure with parameters; the axes of the panels end alike, beyond all intervals."""
+    rows = with_tau(10, 1.0, 0.8, 0.9).draws.to_pylist()
+    less = {"AP": 0, LONG: 0.5}
+    named = [row | {"measure": name, "tau": row["tau"] - off} for name, off in less.items() for row in rows]
+    for figure in Withstanding(tuple("abcdefghij"), pa.Table.from_pylist(named)).figures():
+        axes = drawing.draw(figure).axes
+        assert [ax.get_title(loc="left") or ax.get_title() for ax in axes] == ["AP", LONG]
+        low, high = (figure.data[end].to_numpy() for end in ("low", "high"))
+        assert axes[0].get_ylim() == axes[1].get_ylim()
+        assert axes[0].get_ylim()[0] <= low.min() < high.max() <= axes[0].get_ylim()[1]
 
 
 @given(st.integers(2, 12), st.lists(st.sampled_from([1.0, 0.8, 0.4]), min_size=2, max_size=12))
