@@ -125,8 +125,8 @@ class Scores(Framed, PlottedResult):
             )
         parts = {"system": table["system"], "category": table[per], "side": pa.repeat("", len(table))}
         parts |= {"labels": table[per], "place": pc.index_in(table[per], self.items[per])}
-        names = [name for name in ("measure", "value", "low", "high") if name in table.column_names]
-        data = pa.table(parts | {name: table[name] for name in names})
+        names = ("measure", "value", "low", "high")
+        data = pa.table(parts | {name: table[name] for name in names if name in table.column_names})
 
         def drawn(place: int, measure: str) -> Figure:
             own = data.filter(pc.equal(data["measure"], measure))

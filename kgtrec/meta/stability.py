@@ -485,8 +485,7 @@ def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Q
     for measure in measures:
         if measure.record.weighting == "beta" and measure.parameters["beta"]:
             raise MeasureError(
-                f"{measure.label}: its weights depend on which answers are drawn, so subsamples cannot show its "
-                "stability; use beta=0, or kgtrec meta withstand, which computes it anew for each set of labels"
+                f"{measure.label}: its weights depend on which answers are drawn; use beta=0, or kgtrec meta withstand"
             )
         if measure.items == "answers":
             runs = [system.name for system in work.systems if system.ranks is None]

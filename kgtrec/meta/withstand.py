@@ -96,10 +96,6 @@ class Withstanding(Framed, PlottedResult):
         """What the intervals are over."""
         return "world" if pc.count_distinct(self.draws["world"]).as_py() > 1 else "draw"
 
-    @property
-    def _n_pairs(self) -> int:
-        return len(self.systems) * (len(self.systems) - 1) // 2
-
     def to_table(self) -> pa.Table:
         """Return a row per reason, density and measure: means of all numbers, with ends ``_low`` and ``_high``.
 
@@ -118,7 +114,7 @@ class Withstanding(Framed, PlottedResult):
         unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / n)
         table = grouped.size().rename("units").to_frame().join(mean["achieved"])
         for name, (least, most, _) in NUMBERS.items():
-            one_pair = (most - least) / self._n_pairs if most < np.inf else 0.0
+            one_pair = (most - least) / math.comb(len(self.systems), 2) if most < np.inf else 0.0
             table[name], off = mean[name], reach[name].clip(lower=one_pair * unseen[name])
             table[f"{name}_low"] = (mean[name] - off).clip(lower=least)
             table[f"{name}_high"] = (mean[name] + off).clip(upper=most)
@@ -141,7 +137,7 @@ class Withstanding(Framed, PlottedResult):
         about = f"{n} systems; {CONFIDENCE:.0%} intervals over {unit}s; where all agree, as wide as if the others that "
         about += "so few cannot exclude had one pair of systems in another order"
         lowest = f"Lowest share of labelled facts from which on the interval of tau is at least {SAME:g}; -: none"
-        alike = 1 - (1 - SAME) * self._n_pairs / 2  # the share that has to agree, if others differ in one pair
+        alike = 1 - (1 - SAME) * math.comb(n, 2) / 2  # the share that has to agree, if others differ in one pair
         needed = math.ceil(math.log((1 - CONFIDENCE) / 2) / math.log(alike)) if alike > 0 else 2
         if needed > (fewest := pc.min(numbers["units"]).as_py()):
             lowest += f"\n{fewest} {unit}s of {n} systems cannot show this; at least {needed} are needed"
