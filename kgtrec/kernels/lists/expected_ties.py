@@ -253,13 +253,13 @@ def rank_biased_precision(
     return ranking.total(groups.question, groups.worth / groups.size * weight)
 
 
-def rank_biased_uncertainty(ranking: TiedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
-    """The residual of rank-biased precision, see :func:`list_measures.rank_biased_uncertainty`.
+def rank_biased_residual(ranking: TiedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
+    """The residual of rank-biased precision, see :func:`list_measures.rank_biased_residual`.
 
     Examples
     --------
     >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> rank_biased_uncertainty(tied_ranking_of([[[0, None]]]), p=0.5)
+    >>> rank_biased_residual(tied_ranking_of([[[0, None]]]), p=0.5)
     array([0.625])
     """
     return 1.0 - rank_biased_precision(ranking, p, 0, cutoff)
