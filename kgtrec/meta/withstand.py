@@ -265,6 +265,8 @@ def withstand(
     if not (is_number(correlation) and -1 <= correlation <= 1):
         raise KgtrecError(f"expected a correlation from -1 to 1, found {correlation!r}")
     draws, depth = whole_number("draws", draws, 1), whole_number("a depth", depth, 1)
+    if not chosen or not len(densities):
+        raise KgtrecError("expected at least one reason and one density, found none")
     number_of_workers(workers, executor)
     if measures is None:
         measures = MEASURES + (POOL_MEASURES if np.any(judgements_of(complete).grade == 0) else ())

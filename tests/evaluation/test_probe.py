@@ -189,6 +189,8 @@ def test_what_it_needs_is_said(world: Collection):
             KgtrecError, match=r"micro.PROBE\(beta=1\) needs counts of facts in train: give a collection"
         ):
             evaluate(qrels, ranks, "micro.PROBE(beta=1)", collection=collection)
+    with pytest.raises(MeasureError, match="expected a number from 0 to 10 as beta"):  # weights would be 0 in float64
+        evaluate(world, ranked(world, 1), "micro.PROBE(beta=1000)")
     with pytest.warns(KgtrecWarning, match=r"micro.PROBE\(beta=1\) weighs answers by beta by definition; the"):
         evaluate(world, ranked(world, 1), "micro.PROBE(beta=1)", weights="question")
     one, two = (ranked(world, seed, f"s{seed}") for seed in (1, 2))

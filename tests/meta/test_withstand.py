@@ -204,6 +204,8 @@ def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
     [
         ({"reasons": "rare"}, "expected reasons among random"),
         ({"densities": [0.0]}, "expected a density between 0 and 1"),
+        ({"densities": []}, "expected at least one reason and one density, found none"),
+        ({"reasons": []}, "expected at least one reason and one density, found none"),
         ({"correlation": 2}, "expected a correlation from -1 to 1"),
         ({"family": ["s9"]}, "expected a family among the systems"),
         ({"collection": None}, "give the collection"),
