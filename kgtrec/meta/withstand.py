@@ -29,7 +29,7 @@ from kgtrec.evaluation.scoring import Scoring
 from kgtrec.kernels.sampling.label_draws import correlation_ends, missing_in_correlation, whole_share
 from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.kernels.statistics.paired_tests import pairs
-from kgtrec.meta.coefficients import correlated
+from kgtrec.meta.coefficients import correlated, without_noise
 from kgtrec.meta.correlation import p_values
 from kgtrec.workers.results import Helper, number_of_workers, results
 
@@ -366,8 +366,8 @@ class _Work:
             full, part = totals(items), totals(sparse[name])
             tau = correlated(part, full, "tau", higher_is_better=items.higher_is_better)
             is_sure = p_values(sparse, name, items.systems, len(one)) < ALPHA
+            off, part, full = part - full, without_noise(part), without_noise(full)
             is_wrong = is_sure & ((part[one] - part[other]) * (full[one] - full[other]) < 0)
-            off = part - full
             parts = (np.sort(off[which]) for which in (slice(None), favoured, ~favoured))  # the same in any order
             bias, *sides = (part.mean() if len(part) else np.nan for part in parts)
             row[1:] = tau, is_sure.mean(), is_wrong.mean(), bias, sides[0] - sides[1]
