@@ -30,7 +30,7 @@ from kgtrec.evaluation.scoring import Scoring
 from kgtrec.kernels.sampling.label_draws import correlation_ends, missing_in_correlation, whole_share
 from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.kernels.statistics.paired_tests import pairs
-from kgtrec.meta.coefficients import correlated
+from kgtrec.meta.coefficients import correlated, without_noise
 from kgtrec.meta.correlation import p_values
 from kgtrec.workers.results import Helper, number_of_workers, results
 
@@ -278,6 +278,8 @@ def withstand(
     if not (is_number(correlation) and -1 <= correlation <= 1):
         raise KgtrecError(f"expected a correlation from -1 to 1, found {correlation!r}")
     draws, depth = whole_number("draws", draws, 1), whole_number("a depth", depth, 1)
+    if not chosen or not len(densities):
+        raise KgtrecError("expected at least one reason and one density, found none")
     number_of_workers(workers, executor)
     if measures is None:
         measures = MEASURES + (POOL_MEASURES if np.any(judgements_of(complete).grade == 0) else ())
@@ -350,7 +352,7 @@ class _Work:
         names = [system.name for system in systems]
         for name in family or ():
             one_of("a family among the systems", name, names)
-        first_name = names[int(found.sum(axis=1).argmax())].partition("@")[0]
+        first_name = max(zip(found.sum(axis=1).tolist(), names, strict=True))[1].partition("@")[0]
         is_family = np.array([name in family if family else name.partition("@")[0] == first_name for name in names])
         weight = (1 + degree[triples.head] + degree[triples.tail]).astype(np.float64)
         answers, of_family = (np.bincount(of[rows], minlength=n) for rows in (relevant, found[is_family].any(axis=0)))
@@ -377,10 +379,11 @@ class _Work:
             full, part = totals(items), totals(sparse[name])
             tau = correlated(part, full, "tau", higher_is_better=items.higher_is_better)
             is_sure = p_values(sparse, name, items.systems, len(one)) < ALPHA
+            off, part, full = part - full, without_noise(part), without_noise(full)
             is_wrong = is_sure & ((part[one] - part[other]) * (full[one] - full[other]) < 0)
-            off = part - full
-            favour = off[favoured].mean() - off[~favoured].mean() if favoured.any() else np.nan
-            row[1:] = tau, is_sure.mean(), is_wrong.mean(), off.mean(), favour
+            parts = (np.sort(off[which]) for which in (slice(None), favoured, ~favoured))  # the same in any order
+            bias, *sides = (part.mean() if len(part) else np.nan for part in parts)
+            row[1:] = tau, is_sure.mean(), is_wrong.mean(), bias, sides[0] - sides[1]
         return found
 
     def kept(self, reason: str, density: float, draw: int) -> tuple[Mask, Mask]:
@@ -389,9 +392,9 @@ class _Work:
         key, favoured = triple_keys(self.triples, seed, draw), np.zeros(n_systems, np.bool_)
         order = (key >> np.uint64(11)).astype(np.float64) * 2.0**-53
         if reason in ("pooled", "left-out"):
-            names = label_hashes(Vocabulary.of([system.name for system in self.systems]))
-            chosen = np.argsort(hashed(seed, draw, names))[: n_systems // 2]
-            favoured = np.isin(np.arange(n_systems), chosen) if reason == "pooled" else np.arange(n_systems) != draw
+            names = [system.name for system in self.systems]
+            drawn = np.argsort(hashed(seed, draw, label_hashes(Vocabulary.of(names))))
+            favoured[drawn[: n_systems // 2] if reason == "pooled" else np.delete(np.argsort(names), draw)] = True
             place = self.place[favoured].min(axis=0)
             order = np.ceil(place) + order
             is_above = order <= np.inf if density == 1 else order <= _last(order[is_true], density)

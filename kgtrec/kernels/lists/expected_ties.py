@@ -126,7 +126,7 @@ def power_above_last(best: Counts, worst: Counts, candidates: Counts, alpha: flo
     array([0.666667])
     """
     most, single = np.log(np.maximum(candidates, 2)), worst - best + 1
-    if alpha == 0:
+    if abs(alpha) < 1e-8:  # the limit, within 1e-7: what is below would cancel
         return 1.0 - sum_logs(best - 1, single) / single / most
     last = np.exp(-alpha * most)
     return (sum_powers(best - 1, single, alpha) / single - last) / (1.0 - last)
