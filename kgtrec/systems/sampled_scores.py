@@ -15,6 +15,11 @@ _NEEDED, _OPTIONAL = ("y_pred_pos", "y_pred_neg"), ("n_candidates", "sample")
 _RANKS = (".ranks.parquet", ".ranks")
 
 
+def name_of(path: PathLike) -> str:
+    """Return the name of a system, that of its folder, or of its file without the suffix."""
+    return Path(path).resolve().name if Path(path).is_dir() else Path(path).stem
+
+
 def read_sampled_scores(
     path: PathLike, *, n_candidates: int | None = None, draw: Draw = "without replacement"
 ) -> SampledRanks:
@@ -35,7 +40,7 @@ def read_sampled_scores(
     Returns
     -------
     SampledRanks
-        Under the name of the file.
+        Under the name of the file or folder.
 
     Raises
     ------
@@ -44,7 +49,8 @@ def read_sampled_scores(
         and not the same.
     """
     path = Path(path)
-    if any(each.name.endswith(_RANKS) for each in (path, *path.glob("*"))):
+    holds_scores = (path / f"{_NEEDED[0]}.npy").exists()
+    if not holds_scores and any(each.name.endswith(_RANKS) for each in (path, *path.glob("*"))):
         raise FormatError(
             "expected scores of answers and of the candidates sampled for each, found answer ranks; give --candidates "
             "(in Python, kgtrec.meta.expected_sampled) for what these would give in a sample",
@@ -68,9 +74,9 @@ def read_sampled_scores(
             path,
         )
     positive, negative = (arrays[name] for name in _NEEDED)
-    with in_file(path, name=path.stem):
+    with in_file(path, name=name_of(path)):
         ranks = SampledRanks.of_scores(
-            path.stem, positive, negative, n_candidates=total, draw=draw, sample=arrays.get("sample")
+            name_of(path), positive, negative, n_candidates=total, draw=draw, sample=arrays.get("sample")
         )
         if n_candidates is not None and (differs := ranks.n_candidates != n_candidates).any():
             raise KgtrecError(

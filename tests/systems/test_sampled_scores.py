@@ -24,6 +24,16 @@ def test_archives_and_folders_hold_the_same(tmp_path):
         assert (ranks.n_candidates.tolist(), ranks.sample.tolist()) == ([7, 8], [0, 0])
 
 
+def test_folders_keep_their_whole_name(tmp_path, monkeypatch):
+    """Also where it has a point, and where the path is a point."""
+    (tmp_path / "transe.s1").mkdir()
+    for name, values in SCORES.items():
+        np.save(tmp_path / "transe.s1" / f"{name}.npy", values)
+    monkeypatch.chdir(tmp_path / "transe.s1")
+    for path in (tmp_path / "transe.s1", "."):
+        assert read_sampled_scores(path, n_candidates=9).name == "transe.s1"
+
+
 def test_two_numbers_of_candidates_must_be_equal(tmp_path):
     """Else both are named."""
     np.savez(tmp_path / "mine.npz", **SCORES, n_candidates=[1_000, 2_000])
@@ -40,6 +50,9 @@ def test_answer_ranks_are_recognised(tmp_path, name):
     for path in (tmp_path, tmp_path / name):
         with pytest.raises(FormatError, match="found answer ranks; give --candidates"):
             read_sampled_scores(path, n_candidates=9)
+    for array, values in SCORES.items():
+        np.save(tmp_path / f"{array}.npy", values)
+    assert len(read_sampled_scores(tmp_path, n_candidates=9)) == 2
 
 
 def test_the_number_of_candidates_is_needed(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,14 +56,14 @@ def command(
     from kgtrec.formats.answer_ranks import read_answer_ranks
     from kgtrec.formats.trec.runs import default_name
     from kgtrec.meta.sampled import SAMPLED_MEASURES, expected_sampled, sampled_bounds
-    from kgtrec.systems.sampled_scores import read_sampled_scores
+    from kgtrec.systems.sampled_scores import name_of, read_sampled_scores
 
     asked = measures or SAMPLED_MEASURES
     if n_sampled is None:
         refuse_idle(("ties",), "scores of samples, whose ties count half")
         of_samples = [
             read_sampled_scores(file, n_candidates=n_candidates, draw=draw)
-            for file in by_name((Path(file).stem, file) for file in files).values()
+            for file in by_name((name_of(file), file) for file in files).values()
         ]
         bounds = {name: options[name] for name in ("confidence", "model")}
         output.show(sampled_bounds(of_samples, asked, **bounds))
