@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 from scipy.stats import beta, binom, hypergeom
 
 from kgtrec.kernels.lists.answer_measures import hit, identity, reciprocal
@@ -228,6 +229,25 @@ def test_bounds_hold_laws_that_fall(tops, draws):
     )
     assert free[0] - 1e-6 <= falls[0] <= truth + 1e-6
     assert truth - 1e-6 <= falls[1] <= free[1] + 1e-6
+
+
+@pytest.mark.parametrize("falls", [False, True])
+@pytest.mark.parametrize("replace", [False, True])
+def test_bounds_are_those_of_a_program_over_single_ranks(falls, replace):
+    """Written anew with scipy's laws, for 40 candidates and 9 drawn: the same to nine digits."""
+    rng, n, m = np.random.default_rng(2), 40, 9
+    above = np.minimum(rng.geometric(0.1, 90) - 1, n)
+    drawn = rng.binomial(m, above / n) if replace else rng.hypergeometric(above, n - above, m)
+    at, band = cumulative_band(drawn, m, None, 0.95)
+    found = law_bounds(at, band, np.full(90, n), m, [reciprocal], replace=replace, falls=falls)[0]
+    ranks = np.arange(1, n + 2)
+    chance = [(binom(m, (ranks - 1) / n) if replace else hypergeom(n, ranks - 1, m)).cdf(j) for j in at]
+    rows, limits = [*chance, *np.negative(chance)], [*band[1], *-band[0]]
+    if falls:
+        rows, limits = [*rows, *(np.eye(n + 1)[1:] - np.eye(n + 1)[:-1])], [*limits, *np.zeros(n)]
+    solved = [linprog(sign / ranks, rows, limits, [np.ones(n + 1)], [1]) for sign in (1, -1)]
+    assert all(each.status == 0 for each in solved)
+    assert found == pytest.approx([solved[0].fun, -solved[1].fun], rel=1e-9)
 
 
 def test_a_sample_of_all_candidates_determines_everything():
