@@ -39,6 +39,34 @@ def test_the_tables_of_the_page_are_those_of_its_numbers(benchmark, tmp_path):
     assert page.read_text() == (DOCS / "which-measure.md").read_text()
 
 
+def test_intervals_that_the_page_says_do_not_overlap_do_not():
+    """The claims of "What follows" on tau, at a quarter of the labels; macro.MRR at any density."""
+    rows = pd.read_csv(DOCS / "which-measure.csv").set_index(["labels", "reason", "density", "measure"]).sort_index()
+    trees, fb, judged = "family trees", "FB15k-237", "judged"
+
+    def is_below(labels: str, reason: str, one: str, other: str, density: float = 0.25) -> bool:
+        low, high = (rows.loc[(labels, reason, density, name)] for name in (one, other))
+        return bool(low.tau_high < high.tau_low)
+
+    condensed, probe = "AP(judged_only=True)@20", "micro.PROBE(alpha=0.5,beta=0.5)"
+    for measure in (condensed, "nDCG(judged_only=True)@20", "Bpref"):
+        assert all(is_below(trees, reason, measure, "AP@20") for reason in REASONS)
+    for measure in (condensed, "Bpref"):
+        assert [reason for reason in REASONS if not is_below(judged, reason, measure, "AP@20")] == ["correlated"]
+    assert [reason for reason in REASONS if is_below(trees, reason, "infAP", "AP@20")] == list(REASONS[:3])
+    for measure in ("micro.Hits@10", "micro.pMRR(p=0.5)", "micro.logMRR"):
+        assert is_below(fb, "correlated", "micro.MRR", measure)
+    assert is_below(fb, "correlated", "micro.pMRR(p=0.5)", probe)
+    assert is_below(fb, "pooled", "micro.pMRR(p=0.5)", probe)
+    assert is_below(fb, "popularity", probe, "micro.pMRR(p=0.5)")
+    cells = [(*key[:2], key[2]) for key in rows.index if key[3] == "macro.MRR" and key[1] in REASONS]
+    assert len(cells) == 40
+    assert [cell for cell in cells if is_below(*cell[:2], "micro.MRR", "macro.MRR", cell[2])] == [
+        (judged, "correlated", 0.75)
+    ]
+    assert not any(is_below(*cell[:2], "macro.MRR", "micro.MRR", cell[2]) for cell in cells)
+
+
 def test_questions_needed_are_those_of_the_theory():
     text = " ".join((DOCS / "which-measure.md").read_text().split())
     needed = [

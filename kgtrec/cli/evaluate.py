@@ -22,9 +22,9 @@ from kgtrec.cli.options import (
     sides_option,
     ties_option,
 )
-from kgtrec.cli.output import Output, output_options
+from kgtrec.cli.output import FIGURES, Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
-from kgtrec.data.scores import BREAKDOWNS
+from kgtrec.data.scores import BREAKDOWNS, OF_POPULARITY, QUANTILES
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, has_only_answers
 from kgtrec.report.progress import progress_bar
@@ -60,7 +60,7 @@ def _measures() -> Iterator[str]:
     "relation) and (relation, answer) train has.",
     BREAKDOWNS,
 )
-@option("--quantiles", "Strata of popularity, of about as many answers each.", Whole(2, 1000), 4)
+@option("--quantiles", f"Strata of popularity, of about as many answers each. Default: {QUANTILES}.", Whole(2, 1000))
 @output_options(has_figures=True)
 @option("--sort", "Measure by which the systems are sorted, the best first. Default: as given.", metavar="MEASURE")
 @sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
@@ -160,7 +160,9 @@ def command(
     if scoring.options["ties"] == "realistic" and any(scores.tied):
         _report_half_places(scores.measures, "--ties expected gives the mean")
     if scores.low is not None and scores.confidence and (scores.low == scores.low).any():  # not all are NaN
-        say(f"note: {100 * scores.confidence:.12g}% intervals are over {scores.population}")
+        is_map = output.form in FIGURES and per not in (None, *OF_POPULARITY)
+        about = scores.population + "; a heat map shows none, the table has them" * is_map
+        say(f"note: {100 * scores.confidence:.12g}% intervals are over {about}")
     output.show(scores if sort is None else scores.sorted_by(sort))
 
 

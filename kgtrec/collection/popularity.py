@@ -42,11 +42,9 @@ def degrees_under(train: Triples, entity: NDArray[np.int32], relation: NDArray[n
     """
     width = np.int64(max(len(train.entities), 1))
     own = np.concatenate([train.relation * width + train.head, train.relation * width + train.tail])
-    pair, count = np.unique(own, return_counts=True)
-    wanted = relation * width + entity
-    pair, count = np.append(pair, np.int64(-1)), np.append(count, 0)  # so that a pair that train lacks has a place
-    place = np.searchsorted(pair[:-1], wanted)
-    return np.where((pair[place] == wanted) & (entity >= 0), count[place], 0)
+    pairs, place = np.unique(np.append(own, relation * width + entity), return_inverse=True)
+    count = np.bincount(place[: len(own)], minlength=len(pairs))[place[len(own) :]]
+    return np.where(entity >= 0, count, 0)
 
 
 def inverse_popularity(

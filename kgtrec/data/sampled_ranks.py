@@ -88,7 +88,9 @@ class SampledRanks(Columns):
         n_sampled = whole_number(f"{name}: the number of sampled candidates", n_sampled, 1)
         counts = {"above": above, "tied": tied, "n_candidates": n_candidates, "sample": sample}
         whole: dict[str, Any] = {
-            column: _whole(values, f"{name}: {column}") for column, values in counts.items() if values is not None
+            column: _whole(values, f"{name}: {column}")
+            for column, values in counts.items()
+            if column != "sample" or values is not None
         }
         n = whole["above"].size
         if whole["n_candidates"].ndim == 0:
@@ -151,6 +153,8 @@ class SampledRanks(Columns):
                 f"{name}: expected y_pred_pos of n scores and y_pred_neg of n x m, a row for each answer, found shapes "
                 f"{own.shape} and {others.shape}"
             )
+        if wrong := next((scores.dtype for scores in (own, others) if scores.dtype.kind not in "biuf"), None):
+            raise KgtrecError(f"{name}: expected numbers as scores, found {wrong}")
         counts = np.empty((2, 2, len(own)), np.int64)
         step = max(1, _CELLS // others.shape[1])
         for rows in (slice(first, first + step) for first in range(0, len(own), step)):
@@ -198,6 +202,10 @@ class SampledRanks(Columns):
 
 def _whole(values: Any, what: str) -> NDArray[np.int64]:
     array = as_array(values, what)
-    if array.dtype.kind not in "iu" and array.size:
+    if array.dtype.kind not in "iuf" and array.size:
         raise KgtrecError(f"{what}: expected whole numbers, found {array.dtype}")
-    return array.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # of NaN, and of what no integer holds
+        whole = array.astype(np.int64)
+    if (differs := whole != array).any():
+        raise KgtrecError(f"{what}: expected whole numbers, found {array[differs][0]}")
+    return whole

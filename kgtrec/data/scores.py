@@ -27,6 +27,7 @@ _POPULATIONS = {
     "pool": "other samples of this pool, for the values that judging all of it would give",
 }
 OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
+QUANTILES = 4  # unless others are asked for
 BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link")
 #: fields of one number per value
 _PER_VALUE = ("least", "most", "low", "high", "effective")
@@ -95,7 +96,7 @@ class Scores(Framed, PlottedResult):
     def figures(self) -> tuple[Figure, ...]:
         """Draw totals as systems with intervals, a panel per measure, and breakdowns as a heat map per measure.
 
-        Strata of popularity are drawn as a line per system.
+        Strata of popularity are drawn as a line per system, with the intervals.
 
         Raises
         ------
@@ -119,15 +120,22 @@ class Scores(Framed, PlottedResult):
                 "use to_frame() and a figure of your own"
             )
         parts = {"system": table["system"], "category": table[per], "side": pa.repeat("", len(table))}
-        data = pa.table({**parts, "labels": table[per], "measure": table["measure"], "value": table["value"]})
+        parts |= {"labels": table[per], "place": pc.index_in(table[per], self.items[per])}
+        names = ("measure", "value", "low", "high")
+        data = pa.table(parts | {name: table[name] for name in names if name in table.column_names})
 
         def drawn(place: int, measure: str) -> Figure:
             own = data.filter(pc.equal(data["measure"], measure))
             shown = {"key": f"by-{per}-{place + 1}-{key_text(measure)}", "title": f"{measure} by {per}"}
             if per in OF_POPULARITY:
-                return imported("report.figures", "slope_chart")(
-                    own, measure=measure, parts=f"stratum of {per}", **shown
-                )
+                better = imported("measures.names", "better_of")(measure)
+                what = f"degree in train of the {'answer' if per == 'popularity' else 'anchor'}"
+                shown["caption"] = f"{measure} of each system by {what}."
+                shown["caption"] += f" Bars: intervals over {self.population}." if self.population else ""
+                y = measure + " (lower is better)" * (better == "lower")
+                options = {"x": what, "y": y, "fitted": True, "measure": measure, "better": better}
+                own = own.drop_columns(["category", "side", "measure"])
+                return Figure(kind="strata", data=own, options=options, **shown)
             shown["caption"] = f"{measure} of each system by {per} (darker is higher). -: undefined."
             return imported("report.figures", "heat_map")(own, value=measure, **shown)
 

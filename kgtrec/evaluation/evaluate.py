@@ -36,7 +36,7 @@ def evaluate(
     measures: Any = None,
     *,
     per: str | None = None,
-    quantiles: int = 4,
+    quantiles: int | None = None,
     collection: Collection | None = None,
     ties: str | None = None,
     missing: Missing = "zero",
@@ -69,8 +69,8 @@ def evaluate(
         degree in train, of the answer or of the question's anchor; half-link says which of (anchor, relation) and
         (relation, answer) train triples have: both, that of the anchor, that of the answer, or none. Measures over
         questions have no strata of answers: popularity and half-link.
-    quantiles : int
-        How many strata of popularity, of about as many answers each; equal degrees are never separated.
+    quantiles : int, optional
+        How many strata of popularity (default: 4), of about as many answers each; equal degrees are never separated.
     collection : Collection, optional
         For sides, relations and categories of the questions, and for the answers that runs list and ``qrels`` lack,
         if ``qrels`` is not a collection.
@@ -154,7 +154,7 @@ def evaluate(
         mixed=mixed,
     )
     if isinstance(qrels, SampledQrels):
-        given = (("per", per), ("quantiles", quantiles != 4), ("float32", float32), ("drawn", drawn))
+        given = (("per", per), ("quantiles", quantiles is not None), ("float32", float32), ("drawn", drawn))
         if idle := [name for name, used in (*given, ("families", families)) if used]:
             raise KgtrecError(f"expected no --{idle[0]} with a sample of the judgements, found one; leave it out")
         return estimated_scores(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)

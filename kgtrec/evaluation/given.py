@@ -184,7 +184,9 @@ def files_of_folder(path: str | os.PathLike[str], *, runs: bool = False) -> list
     files = [name for name in names if name not in ranks and suffixes(name)[0] in (".run", ".parquet")]
     if not files:
         wanted = "NAME.run files, found none" if runs else "NAME.ranks.parquet or NAME.run files, found neither"
-        raise KgtrecError(f"{os.fspath(path)}: expected a folder of {wanted}")
+        sampled = "; these look like scores of sampled candidates: see kgtrec meta sampled"
+        hint = sampled if Path(path, "y_pred_neg.npy").exists() else ""
+        raise KgtrecError(f"{os.fspath(path)}: expected a folder of {wanted}{hint}")
     return files
 
 

@@ -601,7 +601,7 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
     if wrong or unsampled:
         lacking = [f"{wrong:,} judged non-answers"] if wrong else []
         lacking += [f"{unsampled:,} pairs of a negative grade (pooled, not sampled)"] if unsampled else []
-        seeing = "bpref, infAP, Judged and unj count" if wrong else "infAP counts"
+        seeing = "bpref, infAP, Judged, RBPResidual, judged_only and unj count" if wrong else "infAP counts"
         warn(
             f"{ranks.name} has no rank for {' and '.join(lacking)}; {seeing} them as not retrieved. Rank its scores "
             "again with these qrels (kgtrec rank --judged)"

@@ -90,7 +90,7 @@ class Prepared:
 
 
 def prepared(
-    qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str | None = None, quantiles: int = 4
+    qrels: Any, systems: Any, measures: Any, scoring: Scoring, per: str | None = None, quantiles: int | None = None
 ) -> Prepared:
     """Check the common arguments of every verb that scores systems.
 
@@ -168,7 +168,7 @@ class Breakdown:
 
 
 def breakdown_of(
-    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure], quantiles: int
+    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[AnyMeasure], quantiles: int | None
 ) -> Breakdown:
     """Return the groups of questions, or of answers, that each have a value: one group of all if ``per`` is None.
 
@@ -181,7 +181,7 @@ def breakdown_of(
         If a measure over questions is asked for values of answers, or of strata of answers.
     """
     n = len(qrels.questions)
-    if quantiles != 4 and per not in OF_POPULARITY:
+    if quantiles is not None and per not in OF_POPULARITY:
         raise KgtrecError(f"expected quantiles only of {' or '.join(OF_POPULARITY)} (--per), found {quantiles}")
     if per is None:
         return Breakdown(np.zeros(n, np.int32), 1, {})

@@ -104,8 +104,8 @@ def _credit_of(measure: AnyMeasure) -> Credit:
             return lambda place: record.credit(place, **own)  # type: ignore[misc]
     raise MeasureError(
         f"{measure.label}: no estimate from a part of the judgements is known, as it is not a mean over questions or "
-        "answers of a sum over the relevant candidates; those with one are micro.MRR, micro.Hits@k, micro.MR, "
-        "macro.MRR, macro.Hits@k, AP@k, nDCG@k, P@k, R@k, Rprec, Bpref, RBP and their like"
+        "answers of a sum over the relevant candidates by their places alone; those with one are micro.MRR, "
+        "micro.Hits@k, micro.MR, macro.MRR, macro.Hits@k, AP@k, nDCG@k, P@k, R@k, Rprec, Bpref, RBP and their like"
     )
 
 

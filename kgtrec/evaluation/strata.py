@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.collection.popularity import degrees
+from kgtrec.collection.popularity import degrees, inverse_popularity
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.scores import QUANTILES
 from kgtrec.errors import CollectionError, KgtrecError, whole_number
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
@@ -61,13 +62,19 @@ class TrainStrata:
         """(answers,) degree in train of each answer."""
         return self._degree[self._answer]
 
-    def of(self, per: str, quantiles: int) -> tuple[Codes, list[str]]:
+    def rarity(self, exponent: float, *, relations: bool) -> NDArray[np.float64]:
+        """(answers,) weights of PROBE, see :func:`kgtrec.collection.popularity.inverse_popularity`."""
+        relation = self._topics.relation[self._topic[self._question]]
+        return inverse_popularity(self._train, self._answer, relation, exponent, relations=relations)
+
+    def of(self, per: str, quantiles: int | None) -> tuple[Codes, list[str]]:
         """Return the stratum of each answer, or of each question per "anchor-popularity", and the names of the strata.
 
         Popularity is cut at quantiles over the answers, that of the anchor too; see :func:`cut`.
         """
         if per == "half-link":
             return self._half_links(), list(HALF_LINKS)
+        quantiles = QUANTILES if quantiles is None else quantiles
         if per == "popularity":
             return cut(self.popularity, self.popularity, quantiles)
         degree = self._degree[self._topics.anchor[self._topic]]

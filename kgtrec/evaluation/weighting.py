@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.collection.popularity import inverse_popularity
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError, nearest, warn
@@ -69,7 +68,9 @@ class Weighting:
         """Return (n,) weights of the items of a measure; None if all count equally."""
         weights = _fixed(measure) or self._weights
         if weights == "beta":
-            return self._by_beta(measure)
+            own = measure.parameters
+            strata = TrainStrata(self._qrels, self._collection, measure.label)
+            return strata.rarity(own["beta"], relations=own["relations"])
         if weights is None or measure.record.aggregate == "sum":
             return None
         if weights == "question":
@@ -79,16 +80,6 @@ class Weighting:
         relation = self._relations[items.question]
         alike = _alike(items.group, relation)
         return alike if isinstance(weights, str) or self._shares is None else alike * self._shares[relation]
-
-    def _by_beta(self, measure: AnyMeasure) -> NDArray[np.float64]:
-        """(answers,) weights against popularity, in the order of the qrels."""
-        if self._collection is None or len(self._collection.train) == 0:
-            raise KgtrecError(f"{measure.label} needs counts of facts in train: give a collection that has some")
-        answer = np.flatnonzero(self._qrels.grade >= 1)
-        entity = self._collection.entities.encode(self._qrels.entities.labels)[self._qrels.entity[answer]]
-        relation = self._relations[self._qrels.question[answer]]
-        train, own = self._collection.train, measure.parameters
-        return inverse_popularity(train, entity, relation, own["beta"], relations=own["relations"])
 
     @cached_property
     def _rarity(self) -> NDArray[np.float64]:

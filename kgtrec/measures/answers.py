@@ -163,7 +163,7 @@ _of_answers(
     "Mean of rank**-alpha, scaled to 1 for the first and 0 for the last rank, rare answers counting more if beta > 0.",
     _PROBE,
     parameters={"alpha": 1.0, "beta": 0.0, "relations": True},
-    rules={"alpha": Rule(float, low=-1.0, high=1.0), "beta": Rule(float, low=0.0)},
+    rules={"alpha": Rule(float, low=-1.0, high=1.0), "beta": Rule(float, low=0.0, high=10.0)},
     chance=Chance(_unweighted(chance.expected_power_above_last), _unweighted(chance.variance_power_above_last)),
     weighting="beta",
     sees_candidates=True,

@@ -210,14 +210,14 @@ _over_questions(
 )
 _over_questions(
     "RBPResidual",
-    list_measures.rank_biased_uncertainty,
+    list_measures.rank_biased_residual,
     "How much RBP would gain if every candidate that is not judged, or not seen, were perfect.",
     source="Moffat, Zobel 2008, ACM TOIS 27(1), section 4.3; unlike rbp_resid also where a list has no unjudged one",
     better="neither",
     cutoff="optional",
     parameters={"p": 0.8},
     rules={"p": _SHARE},
-    expected=expected_ties.rank_biased_uncertainty,
+    expected=expected_ties.rank_biased_residual,
     sees_wrong=True,
 )
 _of_gains(
@@ -374,7 +374,7 @@ _of_pool(
 )
 _over_questions(
     "rbp_resid",
-    list_measures.rank_biased_residual,
+    list_measures.trec_eval_residual,
     "How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.",
     source="Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c",
     better="neither",

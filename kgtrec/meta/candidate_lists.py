@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.collection.popularity import degrees
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import KgtrecError, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, whole_number
 
 Codes = NDArray[np.int64]
 
 
-def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: int = 0) -> NDArray[np.int32]:
+def candidate_lists(collection: Collection, n_listed: int = 500, *, seed: int = 0) -> NDArray[np.int32]:
     """Choose candidates for each question: half of them plausible ones, and half a uniform sample of all others.
 
     Plausible are the entities that train has most often at the place of the answer in triples of the relation, then
@@ -22,15 +24,15 @@ def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: in
     Parameters
     ----------
     collection : Collection
-    n_candidates : int
-        Of each question, at least 2.
+    n_listed : int
+        Candidates of each question, at least 2.
     seed : int
         The sample of a question depends on it and on the labels, not on the order of triples.
 
     Returns
     -------
-    (questions, n_candidates) int array
-        Rows of ``collection.entities``; the first ``n_candidates // 2`` columns are the plausible ones. Score them and
+    (questions, n_listed) int array
+        Rows of ``collection.entities``; the first ``n_listed // 2`` columns are the plausible ones. Score them and
         the answers of the question, and give the scores to ``SampledRanks.of_scores``, with this number as
         ``n_certain``, and as ``sample`` the row of the question, since its answers share a sample.
 
@@ -38,6 +40,8 @@ def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: in
     ------
     KgtrecError
         If a question has fewer candidates.
+    CollectionError
+        If it is an entity alignment.
 
     Examples
     --------
@@ -47,37 +51,58 @@ def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: in
     >>> [collection.entities[entity] for entity in candidate_lists(collection, 2)[1]]  # ann likes ?
     ['ann', 'eve']
     """
-    n = whole_number("the number of candidates", n_candidates, 2)
+    n, seed = whole_number("n_listed", n_listed, 2), whole_number("seed", seed)
+    if collection.is_alignment:
+        raise CollectionError(
+            "expected a collection of triple questions, found that of an entity alignment, whose candidates are the "
+            "entities of one side only"
+        )
     asked, width, order = collection.questions, len(collection.entities), collection.entities.byte_order
-    by_place, relation_place = np.argsort(order), asked.relations.byte_order
-    answers, filtered = collection.answers_and_filtered(SPLITS)
-    excluded = np.sort(np.concatenate([answers, filtered]))
-    bounds = np.searchsorted(excluded, np.arange(len(asked) + 1) * width)
-    train = collection.train
-    both = np.concatenate([train.tail, train.head]).astype(np.int64)  # a tail question asks for a tail
-    kind = np.concatenate([train.relation * 2, train.relation * 2 + 1]).astype(np.int64)
-    at_all = by_place[np.argsort(-degrees(train)[by_place], kind="stable")]
-    keys, often = np.unique(kind * width + order[both], return_counts=True)
+    by_place = np.argsort(order)
+    at_all = by_place[np.argsort(-degrees(collection.train)[by_place], kind="stable")]
+    places = asked.relations.places_of(asked.relation), collection.entities.places_of(asked.anchor)
+    keys = np.stack([asked.is_head, *places], axis=1).tolist()
+    no_candidates = _no_candidates(collection)
     found = np.empty((len(asked), n), np.int32)
-    asks = asked.relation.astype(np.int64) * 2 + asked.is_head
-    for one in np.unique(asks):
-        first, last = np.searchsorted(keys, [one * width, (one + 1) * width])
-        frequent = by_place[keys[first:last] % width][np.argsort(-often[first:last], kind="stable")]
-        for row in np.flatnonzero(asks == one):
-            out = excluded[bounds[row] : bounds[row + 1]] - row * width
+    for rows, frequent in _by_frequency(collection, by_place):
+        for row in rows.tolist():
+            out = no_candidates[row]
             if width - len(out) < n:
                 raise KgtrecError(
-                    f"expected {n:,} candidates for each question, found {width - len(out):,} for "
-                    f"{asked.ids[int(row)]}; choose fewer"
+                    f"expected {n:,} candidates for each question, found {width - len(out):,} for {asked.ids[row]}; "
+                    "choose fewer"
                 )
             chosen = _first(frequent, out, n // 2)
             if len(chosen) < n // 2:
                 more = _first(at_all, np.concatenate([out, chosen]), n // 2 - len(chosen))
                 chosen = np.concatenate([chosen, more])
-            key = [seed, int(asked.is_head[row]), relation_place[asked.relation[row]], order[asked.anchor[row]]]
-            rest = _drawn(np.random.default_rng(key), order[np.concatenate([out, chosen])], width, n - n // 2)
+            rng = np.random.default_rng([seed, *keys[row]])
+            rest = _drawn(rng, order[np.concatenate([out, chosen])], width, n - n // 2)
             found[row] = np.concatenate([chosen, by_place[rest]])
     return found
+
+
+def _no_candidates(collection: Collection) -> list[Codes]:
+    """The answers and known answers of each question."""
+    width = len(collection.entities)
+    excluded = np.sort(np.concatenate(collection.answers_and_filtered(SPLITS)))
+    firsts = np.arange(1, len(collection.questions)) * width
+    return np.split(excluded % width, np.searchsorted(excluded, firsts))
+
+
+def _by_frequency(collection: Collection, by_place: Codes) -> Iterator[tuple[Codes, Codes]]:
+    """The questions of each relation and side, and the entities that train has there, the most frequent first."""
+    train, asked, width, order = collection.train, collection.questions, len(by_place), collection.entities.byte_order
+    both = np.concatenate([train.tail, train.head]).astype(np.int64)  # a tail question asks for a tail
+    kind = np.concatenate([train.relation * 2, train.relation * 2 + 1]).astype(np.int64)
+    keys, often = np.unique(kind * width + order[both], return_counts=True)
+    asks = asked.relation.astype(np.int64) * 2 + asked.is_head
+    for one in np.unique(asks):
+        first, last = np.searchsorted(keys, [one * width, (one + 1) * width])
+        yield (
+            np.flatnonzero(asks == one),
+            by_place[keys[first:last] % width][np.argsort(-often[first:last], kind="stable")],
+        )
 
 
 def _first(entities: Codes, out: Codes, n: int) -> Codes:

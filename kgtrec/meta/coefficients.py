@@ -49,7 +49,11 @@ def coefficients_of(names: str | Sequence[str], *, symmetric: bool = False) -> d
         "spearman": spearman_rho,
         "rbo": rank_biased_overlap,
     }
-    return {name: known[name] for name in chosen}
+    return {name: partial(_of_rounded, known[name]) for name in chosen}
+
+
+def _of_rounded(of: Coefficient, scores: Floats, reference: Floats) -> Floats:
+    return of(without_noise(scores), without_noise(reference))
 
 
 def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is_better: bool = True) -> Floats:
@@ -81,3 +85,15 @@ def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is
     sign = 1.0 if higher_is_better else -1.0
     (of,) = coefficients_of(coefficient).values()
     return of(sign * scores, sign * reference)
+
+
+def without_noise(scores: Floats) -> Floats:
+    """Round to 44 binary digits, so that means of other summands that are equal, but for rounding, tie.
+
+    Examples
+    --------
+    >>> bool(0.1 + 0.2 == 0.3), bool(without_noise(np.float64(0.1 + 0.2)) == without_noise(np.float64(0.3)))
+    (False, True)
+    """
+    fraction, exponent = np.frexp(scores)
+    return np.ldexp(np.round(np.ldexp(fraction, 44)), exponent - 44)

@@ -48,8 +48,9 @@ def sampled_bounds(
     Where some candidates were chosen, as by :func:`kgtrec.meta.candidate_lists`, how many of these are above is known,
     and the bounds are over every law of the others.
 
-    Bounds and intervals are about the draw of the candidates, with these answers. Tied candidates count half, as in
-    realistic ranks: lower bounds are those of pessimistic ranks, upper ones those of optimistic ranks.
+    Bounds and intervals are about the draw of the candidates, with these answers: where samples have all candidates,
+    the value is the full one, and the interval has no width. Tied candidates count half, as in realistic ranks: lower
+    bounds are those of pessimistic ranks, upper ones those of optimistic ranks.
 
     Parameters
     ----------
@@ -111,7 +112,9 @@ def _bounds(
     ranks: SampledRanks, measures: list[ParsedMeasure], confidence: float, *, model: bool
 ) -> Iterator[tuple[str, str, str, float, float, float]]:
     """The rows of one system."""
-    bounds = _law_bounds(ranks, [measure for measure in measures if not _is_linear(measure)], confidence)
+    is_whole = not ranks.replace and bool((ranks.n_candidates == ranks.n_sampled).all())
+    to_bound = [measure for measure in measures if not (is_whole or _is_linear(measure))]
+    bounds = _law_bounds(ranks, to_bound, confidence)
     among_sample = ranks.above + ranks.tied / 2.0
     certain = 0.0 if ranks.certain is None else ranks.certain @ [1.0, 0.5]
     among_all = certain + among_sample * ranks.n_candidates / ranks.n_sampled
@@ -128,7 +131,9 @@ def _bounds(
             rows["none"] = _of_above(measure, above, n_drawn + ranks.n_certain)
         else:
             of_sample = float(measure(certain + among_sample + 1.0).mean())
-            rows |= {name: (np.nan, *ends) for name, ends in bounds[measure.label].items()}
+            rows |= {name: (np.nan, *ends) for name, ends in bounds.get(measure.label, {}).items()}
+            if is_whole:
+                rows["none"] = of_sample, of_sample, of_sample
             if model:
                 rows["model"] = float(measure(among_all + 1.0).mean()), np.nan, np.nan
         size = f"{ranks.n_certain}+{ranks.n_sampled}" if ranks.n_certain else str(ranks.n_sampled)
@@ -303,8 +308,15 @@ def _of_ranks(measures: Any, more: tuple[str, ...] = ()) -> list[ParsedMeasure]:
     return parsed
 
 
-def _several(systems: Any, kind: type) -> Iterator[Any]:
+def _several(systems: Any, kind: type[SampledRanks | AnswerRanks]) -> Iterator[Any]:
+    """The systems one by one: at least one, of different names."""
+    names: set[str] = set()
     for one in [systems] if isinstance(systems, kind) else systems:
         if not isinstance(one, kind):
             raise KgtrecError(f"expected {kind.__name__}, found {kind_of(one)}")
+        if one.name in names:
+            raise KgtrecError(f"expected systems of different names, found {one.name!r} twice; rename one")
+        names.add(one.name)
         yield one
+    if not names:
+        raise KgtrecError("expected at least one system, found none")

@@ -484,7 +484,9 @@ def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Q
     """Refuse before the computation what evaluate would refuse."""
     for measure in measures:
         if measure.record.weighting == "beta" and measure.parameters["beta"]:
-            raise MeasureError(f"{measure.label}: the stability of weights by popularity is not known; use beta=0")
+            raise MeasureError(
+                f"{measure.label}: its weights depend on which answers are drawn; use beta=0, or kgtrec meta withstand"
+            )
         if measure.items == "answers":
             runs = [system.name for system in work.systems if system.ranks is None]
             if runs:

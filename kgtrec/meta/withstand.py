@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -29,7 +30,7 @@ from kgtrec.evaluation.scoring import Scoring
 from kgtrec.kernels.sampling.label_draws import correlation_ends, missing_in_correlation, whole_share
 from kgtrec.kernels.sampling.random_order import hashed
 from kgtrec.kernels.statistics.paired_tests import pairs
-from kgtrec.meta.coefficients import correlated
+from kgtrec.meta.coefficients import correlated, without_noise
 from kgtrec.meta.correlation import p_values
 from kgtrec.workers.results import Helper, number_of_workers, results
 
@@ -99,7 +100,9 @@ class Withstanding(Framed, PlottedResult):
         """Return a row per reason, density and measure: means of all numbers, with ends ``_low`` and ``_high``.
 
         They are over the ``units``: the worlds, each the mean of its draws, or the draws of a single world. The
-        intervals are those of Student's t; NaN for a single unit, which has none.
+        intervals are those of Student's t; NaN for a single unit, which has none. Where all n units agree, Student's
+        has no width; but up to a share 1 - .025 ** (1 / n) of all units may then be others (Clopper, Pearson 1934), and
+        these are taken to differ in one pair of systems. No interval of tau or of a share of pairs is narrower.
         """
         from scipy.special import stdtrit
 
@@ -108,11 +111,13 @@ class Withstanding(Framed, PlottedResult):
         grouped = of_units.groupby(level=cell, sort=False)
         n, mean = grouped.count(), grouped.mean()
         reach = grouped.std() / n**0.5 * stdtrit((n - 1).clip(lower=1), (1 + CONFIDENCE) / 2)
+        unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / n)
         table = grouped.size().rename("units").to_frame().join(mean["achieved"])
         for name, (least, most, _) in NUMBERS.items():
-            table[name] = mean[name]
-            table[f"{name}_low"] = (mean[name] - reach[name]).clip(lower=least)
-            table[f"{name}_high"] = (mean[name] + reach[name]).clip(upper=most)
+            one_pair = (most - least) / math.comb(len(self.systems), 2) if most < np.inf else 0.0
+            table[name], off = mean[name], reach[name].clip(lower=one_pair * unseen[name])
+            table[f"{name}_low"] = (mean[name] - off).clip(lower=least)
+            table[f"{name}_high"] = (mean[name] + off).clip(upper=most)
         return pa.table({name: column.to_numpy() for name, column in table.reset_index().items()})
 
     def holds_table(self) -> pa.Table:
@@ -128,16 +133,23 @@ class Withstanding(Framed, PlottedResult):
 
     def tables(self) -> tuple[Table, ...]:
         """Return ``summary``, from which density on measures hold; ``numbers``; and ``draws``, all sets of labels."""
-        about = f"{len(self.systems)} systems; {CONFIDENCE:.0%} intervals over {self.unit}s"
-        lowest = f"Lowest share of labelled facts from which on the interval of tau is at least {SAME:g}"
+        numbers, (unit, n) = self.to_table(), (self.unit, len(self.systems))
+        about = f"{n} systems; {CONFIDENCE:.0%} intervals over {unit}s; where all agree, as wide as if the others that "
+        about += "so few cannot exclude had one pair of systems in another order"
+        lowest = f"Lowest share of labelled facts from which on the interval of tau is at least {SAME:g}; -: none"
+        alike = 1 - (1 - SAME) * math.comb(n, 2) / 2  # the share that has to agree, if others differ in one pair
+        needed = math.ceil(math.log((1 - CONFIDENCE) / 2) / math.log(alike)) if alike > 0 else 2
+        if needed > (fewest := pc.min(numbers["units"]).as_py()):
+            lowest += f"\n{fewest} {unit}s of {n} systems cannot show this; at least {needed} are needed"
         holds = Column("measure"), Column("holds", across="reason", form="share", digits=0)
-        columns = [Column("reason"), Column("density", digits=2), Column("achieved", digits=3), Column("measure")]
+        shares = Column("density", digits=2), Column("achieved", digits=3)
+        columns = [Column("reason"), *shares, Column("units"), Column("measure")]
         for name in NUMBERS:
             form: Any = {"form": "share", "digits": 1} if name in ("significant", "wrong") else {"digits": 3}
             columns.append(Column(name, low=f"{name}_low", high=f"{name}_high", **form))
         return (
-            Table("summary", lowest, about, self.holds_table(), holds),
-            Table("numbers", "Each reason, density and measure", about, self.to_table(), tuple(columns)),
+            Table("summary", "Which measures hold", f"{lowest}\n{about}", self.holds_table(), holds),
+            Table("numbers", "Each reason, density and measure", f"Means: {about}", numbers, tuple(columns)),
             Table("draws", "All sets of labels", "", self.draws),
         )
 
@@ -148,7 +160,8 @@ class Withstanding(Framed, PlottedResult):
             columns = "measure", "reason", "density", name, f"{name}_low", f"{name}_high"
             data = rows.select(columns).rename_columns(["measure", "reason", "share", "mean", "low", "high"])
             about = f"{NUMBERS[name][2]}, for each reason why labels are missing; bars: {CONFIDENCE:.0%} intervals"
-            axes = {"x": "share of the facts that are labelled", "y": name, "at": "share", "fitted": True}
+            y = "share of pairs, significantly wrong" if name == "wrong" else name
+            axes = {"x": "share of the facts that are labelled", "y": y, "at": "share", "fitted": True}
             about = f"{about[0].upper()}{about[1:]} over {self.unit}s."
             found.append(Figure(f"missing-labels-{name}", "missing_labels", title, about, data, axes))
         return tuple(found)
@@ -265,6 +278,8 @@ def withstand(
     if not (is_number(correlation) and -1 <= correlation <= 1):
         raise KgtrecError(f"expected a correlation from -1 to 1, found {correlation!r}")
     draws, depth = whole_number("draws", draws, 1), whole_number("a depth", depth, 1)
+    if not chosen or not len(densities):
+        raise KgtrecError("expected at least one reason and one density, found none")
     number_of_workers(workers, executor)
     if measures is None:
         measures = MEASURES + (POOL_MEASURES if np.any(judgements_of(complete).grade == 0) else ())
@@ -337,7 +352,7 @@ class _Work:
         names = [system.name for system in systems]
         for name in correlated_with or ():
             one_of("correlated_with among the systems", name, names)
-        first_name = names[int(found.sum(axis=1).argmax())].partition("@")[0]
+        first_name = max(zip(found.sum(axis=1).tolist(), names, strict=True))[1].partition("@")[0]
         chosen = correlated_with or [name for name in names if name.partition("@")[0] == first_name]
         is_family = np.isin(names, chosen)
         weight = (1 + degree[triples.head] + degree[triples.tail]).astype(np.float64)
@@ -365,10 +380,11 @@ class _Work:
             full, part = totals(items), totals(sparse[name])
             tau = correlated(part, full, "tau", higher_is_better=items.higher_is_better)
             is_sure = p_values(sparse, name, items.systems, len(one)) < ALPHA
+            off, part, full = part - full, without_noise(part), without_noise(full)
             is_wrong = is_sure & ((part[one] - part[other]) * (full[one] - full[other]) < 0)
-            off = part - full
-            favour = off[favoured].mean() - off[~favoured].mean() if favoured.any() else np.nan
-            row[1:] = tau, is_sure.mean(), is_wrong.mean(), off.mean(), favour
+            parts = (np.sort(off[which]) for which in (slice(None), favoured, ~favoured))  # the same in any order
+            bias, *sides = (part.mean() if len(part) else np.nan for part in parts)
+            row[1:] = tau, is_sure.mean(), is_wrong.mean(), bias, sides[0] - sides[1]
         return found
 
     def kept(self, reason: str, density: float, draw: int) -> tuple[Mask, Mask]:
@@ -377,9 +393,9 @@ class _Work:
         key, favoured = triple_keys(self.triples, seed, draw), np.zeros(n_systems, np.bool_)
         order = (key >> np.uint64(11)).astype(np.float64) * 2.0**-53
         if reason in ("pooled", "left-out"):
-            names = label_hashes(Vocabulary.of([system.name for system in self.systems]))
-            chosen = np.argsort(hashed(seed, draw, names))[: n_systems // 2]
-            favoured = np.isin(np.arange(n_systems), chosen) if reason == "pooled" else np.arange(n_systems) != draw
+            names = [system.name for system in self.systems]
+            drawn = np.argsort(hashed(seed, draw, label_hashes(Vocabulary.of(names))))
+            favoured[drawn[: n_systems // 2] if reason == "pooled" else np.delete(np.argsort(names), draw)] = True
             place = self.place[favoured].min(axis=0)
             order = np.ceil(place) + order
             is_above = order <= np.inf if density == 1 else order <= _last(order[is_true], density)

@@ -223,8 +223,11 @@ def _drawn(
 
 
 def _draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
+    import matplotlib as mpl
+
     if panel.title:
-        ax.set_title(_label(panel.title))
+        title, size = _label(panel.title, 40), mpl.rcParams["axes.titlesize"]
+        ax.set_title(title, fontsize=size * min(1.0, _LONGEST / len(title)))
     if not panel.rows or not len(next(iter(panel.rows.values()))):
         ax.set_axis_off()
         ax.text(0.5, 0.5, "no data", ha="center", va="center", color=_SOFT, transform=ax.transAxes)
@@ -261,7 +264,8 @@ def _lines(
             if "low" in rows:  # bars side by side instead of bands, which overlap in print
                 low, high = (np.array(rows[name], float)[order][marked] for name in ("low", "high"))
                 ax.vlines(x[marked], low, high, color=_COLOURS[place % len(_COLOURS)], linewidth=0.9, transform=aside)
-            ax.plot(x, y, label=_label(label), **_line(place), markevery=(marked.start, every), transform=aside)
+            look = _line(place) | ({"markersize": 3.5} if "fitted" in figure.options else {})  # bars are seen beside
+            ax.plot(x, y, label=_label(label), **look, markevery=(marked.start, every), transform=aside)
             known = np.flatnonzero(~np.isnan(y))
             if len(known):
                 ends.append((float(y[known[-1]]), _label(label), _WORDS[place % len(_WORDS)]))
@@ -273,19 +277,24 @@ def _lines(
         n_bars = len(series) if "low" in panel.rows else 0
         _limits(ax, figure.data.column(x_name).to_pylist(), everything, n_bars)
         if "fitted" in figure.options:
-            means = [value for value in figure.data.column(y_name).to_pylist() if math.isfinite(value)] or [0.0, 1.0]
-            space = 0.15 * (max(means) - min(means)) or 0.04
-            ax.set_ylim(min(means) - space, max(means) + space)
+            shown_y = [value for value in everything if math.isfinite(value)] or [0.0, 1.0]
+            space = 0.04 * (max(shown_y) - min(shown_y) or 1.0)
+            ax.set_ylim(min(shown_y) - space, max(shown_y) + space)
         if "diagonal" in figure.options:
             ax.axline((0, 0), slope=1, color=_INK, linewidth=0.9, linestyle=":")
         if "level" in figure.options:
             ax.axhline(figure.options["level"], color=_INK, linewidth=0.9, linestyle=":")
         if figure.options.get("at") == "share":
             ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        elif "labels" in panel.rows:  # upright where they would overlap, and every second or third if there are many
+            names = dict(zip(panel.rows[x_name], [_label(label, 14) for label in panel.rows["labels"]], strict=True))
+            every = math.ceil(len(names) / 20)
+            ax.set_xticks(list(names)[::every], list(names.values())[::every])
+            ax.tick_params(axis="x", rotation=90 if _is_crowded(list(names.values())) else 0)
         elif x_name in ("depth", "place"):
             _whole_numbers(ax)
         if legend == "ends":
-            _names_at_ends(ax, ends)
+            _names_at_ends(ax, ends, space=0.165 / (_of_slopes(panel) - 0.45) if by == "system" else 0.062)
         elif ax.get_legend_handles_labels()[0]:
             ax.legend(loc=legend)
 
@@ -455,6 +464,7 @@ def _cells(ax: Axes, panel: Panel, figure: Figure) -> None:
     if _is_crowded(columns):
         ax.tick_params(axis="x", rotation=35)
     ax.set_yticks(np.arange(len(rows)) + 0.5, [_label(system) for system in rows])
+    ax.set_xlabel(_label(figure.options["value"]))
     ax.tick_params(length=0)
     ax.grid(visible=False)
     for spine in ax.spines.values():
@@ -596,5 +606,6 @@ _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel],
     "tie_report": (_ties, _per_row(0.24, 0.65)),
     "score_intervals": (_intervals, _per_row(0.24, 0.65)),
     "slope_chart": (_slopes, _of_slopes),
+    "strata": (_lines("place", "value", "ends", by="system"), lambda panel: _of_slopes(panel) + 0.5),
     "sparse_against_full": (_curves, _level),
 }

@@ -368,19 +368,17 @@ def score_intervals(table: pa.Table, *, interval: str = "95% interval", **shown:
     return _figure("score_intervals", _best_first(checked, measures), usual, {}, shown)
 
 
-def slope_chart(table: pa.Table, *, measure: str = "score", parts: str = "label set", **shown: str) -> Figure:
-    """Show the scores of the systems under each label set or stratum, a line each; lines that cross are emphasised.
+def slope_chart(table: pa.Table, *, measure: str = "score", **shown: str) -> Figure:
+    """Show the scores of the systems under each label set, a line each; lines that cross are emphasised.
 
     Parameters
     ----------
     table : pa.Table
-        system, labels (label sets or strata, in the order of drawing), value.
+        system, labels (label sets, in the order of drawing), value.
     **shown : str
         ``key``, ``title`` and ``caption``, instead of the default ones.
     measure : str
         The name of the measure.
-    parts : str
-        The name of what ``labels`` are.
 
     Returns
     -------
@@ -400,7 +398,7 @@ def slope_chart(table: pa.Table, *, measure: str = "score", parts: str = "label 
     checked = _checked("slope_chart", table)
     options = {"measure": measure, "better": better_of(measure)}
     crossing = gists.order_changes(checked.to_pydict(), options)
-    usual = f"{measure} of each system under each {parts}, with a line per system and the best on top. " + (
+    usual = f"{measure} of each system under each label set, with a line per system and the best on top. " + (
         "Lines that cross are coloured and thick, with markers of their own. That two lines cross does not show that a "
         "difference is significant."
         if any(pairs for _, _, pairs in crossing)
@@ -554,6 +552,8 @@ KINDS = {
         ("missing", "system", "family"), ("density", "full", "sparse"), _by("missing"), gists.of_curves
     ),
 }
+
+KINDS["strata"] = KINDS["slope_chart"]  # drawn on axes, with place, low? and high?
 
 #: kind -> key and title of a figure, unless others are given
 _NAMES = {

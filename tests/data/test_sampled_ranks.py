@@ -56,10 +56,14 @@ def test_codes_of_samples_are_any_whole_numbers():
     [
         ([4], [0], {}, "from 0 to 3 above or tied, found 4 for answer 1"),
         ([0, -1], [0, 1], {}, "found 0 for answer 2"),
-        ([0.5], [0], {}, "above: expected whole numbers, found float64"),
+        ([0.5], [0], {}, "above: expected whole numbers, found 0.5"),
         ([0, 1], [0], {}, r"tied for each of 2 answers, found an array of shape \(1,\)"),
         ([], [], {}, "at least one answer"),
         ([0], [0], {"n_candidates": 2}, "at least 3 candidates to draw from, found 2 for answer 1"),
+        ([0], [0], {"n_candidates": np.nan}, "n_candidates: expected whole numbers, found nan"),
+        ([0], [0], {"n_candidates": 1e300}, "n_candidates: expected whole numbers, found 1e.300"),
+        ([0], [0], {"n_candidates": None}, "n_candidates: expected whole numbers, found object"),
+        ([0], [0], {"n_candidates": "9"}, "n_candidates: expected whole numbers, found <U1"),
         ([0], [0], {"n_candidates": [9, 9]}, "n_candidates for each of 1 answers"),
         ([0], [0], {"n_sampled": 0}, "number of sampled candidates to be a whole number"),
         ([0], [0], {"draw": "replacement"}, "did you mean with replacement or without replacement"),
@@ -69,6 +73,12 @@ def test_counts_of_no_sample_are_refused(above, tied, more, message):
     """With the row, and what was expected."""
     with pytest.raises(KgtrecError, match=message):
         SampledRanks.of("s", above, tied, **FINE | more)
+
+
+def test_whole_numbers_may_be_floats():
+    """As other programs hold them."""
+    ranks = SampledRanks.of("s", [1.0], [0], n_sampled=3, n_candidates=1000.0)
+    assert (ranks.above.tolist(), ranks.n_candidates.tolist(), ranks.n_candidates.dtype) == ([1], [1_000], np.int64)
 
 
 def test_a_sample_with_replacement_may_exceed_the_candidates():
@@ -81,6 +91,13 @@ def test_shapes_that_do_not_belong_together_are_refused(shape):
     """OGB's Hits@k takes one list of negatives for all; ranks need a row for each answer."""
     with pytest.raises(KgtrecError, match="a row for each answer"):
         SampledRanks.of_scores("s", np.zeros(2), np.zeros(shape), n_candidates=9)
+
+
+@pytest.mark.parametrize("kind", [str, object, complex])
+def test_scores_that_are_no_numbers_are_refused(kind):
+    """With their type; complex numbers have no order."""
+    with pytest.raises(KgtrecError, match="s: expected numbers as scores, found"):
+        SampledRanks.of_scores("s", np.zeros(2), np.zeros((2, 3)).astype(kind), n_candidates=9)
 
 
 def test_pykeens_evaluator_without_ranks_is_refused():

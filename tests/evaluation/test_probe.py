@@ -18,6 +18,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.chance import chance_table
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.item_scores import item_scores, totals
+from kgtrec.kernels.lists import expected_ties
 from kgtrec.kernels.lists.answer_measures import power_above_last
 from kgtrec.meta.stability import stability
 from kgtrec.ranking.rank import rank_scores
@@ -75,6 +76,17 @@ def test_special_cases_are_known_measures():
     found = [value(f"micro.PROBE(alpha={alpha})", table.collection(), table.inputs()[1]) for alpha in (1, -1)]
     mrr, mr = (1 + 1 / 3 + 1 / 5 + 1 / 10) / 4, 19 / 4
     assert found == pytest.approx([(mrr - 1 / 10) / (1 - 1 / 10), (10 - mr) / 9])
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-7, -1e-9, 1e-12, 1e-17, 1e-300, 0.0])
+def test_near_0_alpha_has_the_limit_with_ties_too(alpha: float):
+    """The mean over the orders of ties differs from that of alpha = 0 by no more than alpha x ln N."""
+    best, worst, candidates = np.array([1, 3, 14_000]), np.array([9, 3, 14_541]), np.full(3, 14_541)
+    limit = [
+        1 - np.log(np.arange(low, high + 1)).mean() / np.log(14_541) for low, high in zip(best, worst, strict=True)
+    ]
+    found = expected_ties.power_above_last(best, worst, candidates, alpha)
+    np.testing.assert_allclose(found, limit, rtol=0, atol=abs(alpha) * np.log(14_541) + 1e-9)
 
 
 def test_the_order_of_the_papers_example():
@@ -174,13 +186,15 @@ def test_what_it_needs_is_said(world: Collection):
     qrels, ranks = table.inputs()
     for collection in (None, table.collection()):
         with pytest.raises(
-            KgtrecError, match=r"micro.PROBE\(beta=1\) needs counts of facts in train: give a collection"
+            KgtrecError, match=r"micro.PROBE\(beta=1\) needs train triples, .*(give a collection|kgtrec questions)"
         ):
             evaluate(qrels, ranks, "micro.PROBE(beta=1)", collection=collection)
+    with pytest.raises(MeasureError, match="expected a number from 0 to 10 as beta"):  # weights would be 0 in float64
+        evaluate(world, ranked(world, 1), "micro.PROBE(beta=1000)")
     with pytest.warns(KgtrecWarning, match=r"micro.PROBE\(beta=1\) weighs answers by beta by definition; the"):
         evaluate(world, ranked(world, 1), "micro.PROBE(beta=1)", weights="question")
     one, two = (ranked(world, seed, f"s{seed}") for seed in (1, 2))
-    with pytest.raises(MeasureError, match=r"the stability of weights by popularity is not known; use beta=0"):
+    with pytest.raises(MeasureError, match=r"depend on which answers are drawn.*use beta=0, or kgtrec meta"):
         stability(world, [one, two], "micro.PROBE(beta=1)", sizes=[2], repeats=2)
 
 

@@ -19,6 +19,7 @@ from kgtrec.errors import CollectionError, KgtrecError, MeasureError, unwarned
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.item_scores import item_scores, totals
 from kgtrec.evaluation.strata import cut
+from kgtrec.report.drawing import draw
 from kgtrec.report.figures import gist
 from tests.collections_by_hand import collection_of
 from tests.examples import examples
@@ -233,8 +234,9 @@ def test_what_has_no_strata_is_refused_with_a_way_out():
         bare = collection_of(1, 2, {(0, 1): 1})
         with pytest.raises(CollectionError, match=r"has none: build one .*kgtrec questions"):
             evaluate(bare, ranks_of(bare, [0]), "micro.MRR", **options)
-    with pytest.raises(KgtrecError, match="expected quantiles only of popularity or anchor-popularity"):
-        evaluate(built, ranks, "micro.MRR", per="half-link", quantiles=3)
+    for several in (3, 4):  # as many as by default are given too
+        with pytest.raises(KgtrecError, match="expected quantiles only of popularity or anchor-popularity"):
+            evaluate(built, ranks, "micro.MRR", per="half-link", quantiles=several)
     for wrong in (1, 2.5, 1_001):
         with pytest.raises(KgtrecError, match="quantiles to be a whole number from 2 to 1,000"):
             evaluate(built, ranks, "micro.MRR", per="popularity", quantiles=wrong)
@@ -245,10 +247,34 @@ def test_popularity_is_drawn_as_lines_and_half_links_as_a_heat_map():
     built = collection()
     systems = [ranks_of(built, [0] * 8, "one"), ranks_of(built, [1] * 8, "two")]
     (lines,) = evaluate(built, systems, "micro.MR", per="popularity", quantiles=2).figures()
-    assert (lines.kind, lines.caption[:50]) == ("slope_chart", "micro.MR of each system under each stratum of popu")
+    assert (lines.kind, lines.caption) == ("strata", "micro.MR of each system by degree in train of the answer.")
     assert (
         gist(lines)
         == "First under 0 to 1: one with 1.00; first under 3: one with 1.00; from 0 to 1 to 3, no lines cross."
     )
     (cells,) = evaluate(built, systems, "micro.MR", per="half-link").figures()
     assert cells.kind == "heat_map"
+    assert draw(cells).axes[0].get_xlabel() == "micro.MR"
+
+
+def test_strata_are_drawn_with_titles_intervals_and_a_colour_for_each_system():
+    """Also for those whose line crosses no other; names of many strata stand upright."""
+    rng = np.random.default_rng(7)
+    labels = [f"e{code}" for code in rng.zipf(1.3, 4000) % 300]
+    rows = [(labels[row], f"r{row % 9}", labels[-row]) for row in range(1, 1500)]
+    built = collection(rows[:900], sorted(set(rows[900:])))
+    systems = [ranks_of(built, rng.integers(0, 20, len(built.qrels)).tolist(), f"s{n}") for n in range(3)]
+    scores = evaluate(built, systems, "micro.MR", per="anchor-popularity", quantiles=9, confidence=0.9)
+    (figure,) = scores.figures()
+    assert figure.caption.endswith(" Bars: intervals over other test sets of as many triples from the same graph.")
+    (axes,) = draw(figure).axes
+    assert axes.get_xlabel() == "degree in train of the anchor"
+    assert axes.get_ylabel() == "micro.MR (lower is better)"
+    drawn = [segment[:, 1] for bars in axes.collections for segment in bars.get_segments() if len(segment)]
+    known = ~np.isnan(scores.low[:, 0])
+    assert np.array(drawn) == pytest.approx(np.stack([scores.low[:, 0][known], scores.high[:, 0][known]], axis=1))
+    lines = [line for line in axes.lines if line.get_label()[:1] == "s"]
+    assert len({line.get_color() for line in lines}) == 3
+    ticks = axes.get_xticklabels()
+    assert [tick.get_text() for tick in ticks] == scores.items["anchor-popularity"].to_pylist()
+    assert {tick.get_rotation() for tick in ticks} == {90.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.sampled_ranks import SampledRanks
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.meta.candidate_lists import candidate_lists
 from kgtrec.meta.sampled import sampled_bounds
 
@@ -80,6 +81,40 @@ def test_lists_do_not_depend_on_the_order_of_triples():
     one, other = (labelled(each, candidate_lists(each, 10, seed=3)) for each in (collection_of(), turned))
     assert one == other
     assert one != labelled(collection_of(), candidate_lists(collection_of(), 10, seed=4))
+
+
+def test_neither_the_seed_nor_the_collection_is_of_another_kind():
+    """A negative seed, and an entity alignment, whose candidates are the entities of one side."""
+    collection = collection_of()
+    with pytest.raises(KgtrecError, match="seed to be a whole number from 0 on, found -1"):
+        candidate_lists(collection, 4, seed=-1)
+    aligned = replace(collection, report={**collection.report, "alignment": {}})
+    with pytest.raises(CollectionError, match="found that of an entity alignment"):
+        candidate_lists(aligned, 4)
+
+
+@pytest.mark.slow
+def test_the_mean_rank_is_estimated_without_bias():
+    """Over 600 seeds, from 6 chosen and 6 drawn candidates; nearly all intervals have the mean of the full ranks."""
+    collection, rng = collection_of(), np.random.default_rng(0)
+    width = len(collection.entities)
+    answers, filtered = collection.answers_and_filtered(("train", "valid", "test"))
+    out = np.zeros((len(collection.questions), width), bool)
+    out.ravel()[np.r_[answers, filtered]] = True
+    score = rng.integers(0, 12, out.shape).astype(float)
+    question, answer = np.divmod(answers, width)
+    own, others = score[question, answer], np.where(out, -np.inf, score)[question]
+    full = 1 + ((others > own[:, None]).sum(axis=1) + (others >= own[:, None]).sum(axis=1)) / 2
+    found = []
+    for seed in range(600):
+        drawn = np.take_along_axis(score, candidate_lists(collection, 12, seed=seed), axis=1)[question]
+        n = (~out).sum(axis=1)[question] - 6
+        ranks = SampledRanks.of_scores("s", own, drawn, n_certain=6, n_candidates=n, sample=question)
+        row = sampled_bounds(ranks, "micro.MR")["bounds"].to_pylist()[1]
+        found.append((row["value"], row["low"] <= full.mean() <= row["high"]))
+    value, held = np.array(found).T
+    assert abs(value.mean() - full.mean()) < 3 * value.std() / np.sqrt(600)
+    assert held.mean() > 0.95
 
 
 def test_more_candidates_than_there_are_is_refused():

@@ -17,7 +17,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.item_scores import ItemScores, item_scores
 from kgtrec.kernels.statistics.correlation import rank_biased_overlap, tau_ap
-from kgtrec.meta.coefficients import COEFFICIENTS
+from kgtrec.meta.coefficients import COEFFICIENTS, correlated
 from kgtrec.meta.correlation import between_measures, correlate, swaps
 from kgtrec.meta.known_measures import known_measure
 from tests.examples import examples
@@ -455,3 +455,12 @@ def test_columns_are_known_with_a_line_or_a_dot():
         known = known_measure(column)
         assert known is not None
         assert known.name == "micro.Hits@10"
+
+
+@pytest.mark.parametrize("coefficient", ["tau", "spearman"])
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e-6])
+def test_scores_that_differ_by_rounding_alone_tie(coefficient: str, scale: float):
+    """0.1 + 0.2 is 0.3, in either of the two rankings."""
+    exact, noisy, other = (np.array([0.3, third, 0.5]) * scale for third in (0.3, 0.1 + 0.2, 0.4))
+    assert correlated(noisy, other, coefficient) == correlated(exact, other, coefficient)
+    assert correlated(other, noisy, coefficient) == correlated(other, exact, coefficient)

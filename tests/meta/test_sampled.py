@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.sampled_ranks import SampledRanks
+from kgtrec.data.sampled_ranks import DRAWS, SampledRanks
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, unwarned
 from kgtrec.evaluation.evaluate import evaluate
@@ -138,6 +139,26 @@ def test_a_sample_of_all_candidates_gives_the_full_values():
         assert found["deviation"].to_pylist() == pytest.approx([0, 0], abs=1e-6)
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_samples_of_all_candidates_determine_full_values(replace):
+    """Without replacement the value and both ends are those of the full ranks, ties included; with it they are not."""
+    _, ranks = made()
+    n = int(np.bincount(ranks.n_other).argmax())
+    own = ranks.take(ranks.n_other == n)
+    draw = DRAWS[int(replace)]
+    sampled = SampledRanks.of("s", own.above, own.tied, n_sampled=n, n_candidates=n, draw=draw)
+    measures = "micro.MRR micro.Hits@3 micro.MR micro.AMRI"
+    with unwarned():
+        found = rows(sampled_bounds(sampled, measures))
+    full = 1 + own.above + own.tied / 2
+    values = (1 / full).mean(), (full <= 3).mean(), full.mean(), 1 - 2 * (full - 1).mean() / n
+    assert own.tied.any()
+    for measure, value in zip(measures.split(), values, strict=True):
+        _, low, high = found[measure, "none"]
+        assert (low < value < high) if replace else found[measure, "none"] == pytest.approx([value] * 3)
+        assert ((measure, "falls") in found) == (replace and measure not in ("micro.MR", "micro.AMRI"))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -164,6 +185,12 @@ def test_other_inputs_are_refused():
         expected_sampled(replace(ranks, cut=np.ones(len(ranks), bool)), 5)
     with pytest.raises(KgtrecError, match=r"expected SampledRanks, found .*AnswerRanks"):
         sampled_bounds([ranks])
+    for verb, one in ((sampled_bounds, BY_HAND), (expected_sampled, ranks)):
+        more = (5,) if one is ranks else ()
+        with pytest.raises(KgtrecError, match="expected systems of different names, found"):
+            verb([one, one], *more)
+        with pytest.raises(KgtrecError, match="expected at least one system, found none"):
+            verb([], *more)
     with pytest.raises(KgtrecError, match="a confidence between 0 and 1"):
         sampled_bounds(BY_HAND, confidence=95)
 
@@ -207,6 +234,7 @@ def test_the_command_on_ranks(files, capsys):
     [
         (["mine.npz"], "--candidates-total"),
         (["mine.npz", "--candidates", "5"], "mine.npz: expected answer ranks"),
+        (["ranks"], "ranks: expected scores of answers and of the candidates sampled for each, found answer ranks"),
         (["ranks", "--candidates", "5", "--model"], "found --model with --candidates, which needs full ranks"),
         (["mine.npz", "--candidates-total", "8", "--ties", "optimistic"], "found --ties with scores of samples"),
         (["mine.npz", "--candidates-total", "1"], "mine.npz: expected at least 2 candidates to draw from, found 1"),
@@ -215,6 +243,17 @@ def test_the_command_on_ranks(files, capsys):
 def test_the_command_refuses(files, capsys, args, message):
     """With the file or the option."""
     assert message in refusal(capsys, "meta", "sampled", *args)
+
+
+def test_scores_of_samples_are_no_systems(files, capsys):
+    """Where runs are expected, the error names the command: for an archive, and for a folder."""
+    Path("mine").mkdir()
+    np.save("mine/y_pred_neg.npy", np.zeros((2, 2)))
+    Path("qrels.txt").write_text("q 0 a 1\n")
+    for path in ("mine.npz", "mine"):
+        message = refusal(capsys, "evaluate", "qrels.txt", path)
+        assert message.startswith(f"error: {path}")
+        assert "scores of sampled candidates: see kgtrec meta sampled" in message
 
 
 def test_the_help_has_examples(capsys):

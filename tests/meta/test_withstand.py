@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,10 +21,12 @@ from kgtrec.evaluation.prepared import prepared
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.meta.withstand import MEASURES, NUMBERS, POOL_MEASURES, REASONS, Withstanding, _Work, withstand
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.report import drawing
 from tests.examples import examples
 from tests.executors import Copying
 from tests.openworld.test_labels import world
 
+LONG = "micro.PROBE(alpha=0.5,beta=0.5)"
 AT_RANDOM = ("random", "popularity", "correlated")
 
 
@@ -141,18 +144,24 @@ def test_popular_facts_keep_their_labels_and_found_ones_lose_them():
 
 @pytest.mark.slow
 def test_the_same_bytes_from_other_processes_and_any_order_of_input():
-    """Of everything but the number of the system that is left out."""
+    """The same bytes from any order of the systems, the same digits from any order of the judgements."""
     collection, judged, ranks = judged_world(4)
-    options = {"collection": collection, "densities": [0.5], "draws": 2, "measures": "micro.MRR Bpref infAP"}
-    one = withstand(judged, ranks, **options)
-    assert one.draws.to_pandas().equals(withstand(judged, ranks, executor=Copying(), **options).draws.to_pandas())
+    options = {"collection": collection, "densities": [0.5], "draws": 2, "measures": "micro.MRR micro.Hits@1 Bpref RBP"}
+    one = withstand(judged, ranks, **options).draws.to_pandas()
+    assert one.equals(withstand(judged, ranks, executor=Copying(), **options).draws.to_pandas())
+    assert one.equals(withstand(judged, ranks[::-1], **options).draws.to_pandas())
     order = np.random.default_rng(0).permutation(len(judged))
-    frame = judged.to_frame().iloc[order]
-    again = withstand(Qrels.from_frame(frame), ranks[::-1], **options)
-    columns = ["reason", "density", "draw", "measure"]
-    both = [found.draws.to_pandas().query("reason != 'left-out'").set_index(columns) for found in (one, again)]
-    numbers = ["achieved", *NUMBERS]
-    pd.testing.assert_frame_equal(both[0][numbers], both[1][numbers], rtol=1e-12)
+    again = withstand(Qrels.from_frame(judged.to_frame().iloc[order]), ranks, **options)
+    pd.testing.assert_frame_equal(one, again.draws.to_pandas(), rtol=1e-12)
+
+
+def test_of_systems_that_find_as_much_the_family_is_that_of_one_name_in_any_order():
+    """A system and its copy of another name."""
+    collection, judged, ranks = judged_world(4)
+    twins = {"a": ranks[3], "b": ranks[3]}
+    for systems in (twins, dict(reversed(twins.items()))):
+        work = _Work.of(prepared(judged, systems, ["AP"], Scoring(collection=collection)), None, 3, 0.2)
+        assert [system.name for system, own in zip(work.systems, work.is_family, strict=True) if own] == ["b"]
 
 
 def test_intervals_are_students_over_worlds():
@@ -173,9 +182,71 @@ def test_intervals_are_students_over_worlds():
     assert np.isnan(row["tau_low"])
 
 
+def with_tau(n_systems: int, *values: float) -> Withstanding:
+    """Draws of AP with these values of tau, and no pair significant or wrong."""
+    rows = [
+        {"world": "", "reason": "random", "density": 0.5, "draw": draw, "achieved": 0.5, "measure": "AP"}
+        | dict.fromkeys(NUMBERS, 0.0)
+        | {"tau": tau}
+        for draw, tau in enumerate(values)
+    ]
+    return Withstanding(tuple(f"s{number}" for number in range(n_systems)), pa.Table.from_pylist(rows))
+
+
+@pytest.mark.parametrize(("n", "shown"), [(10, np.nan), (11, 0.5)])
+def test_that_all_draws_agree_shows_no_more_than_so_many_draws_can(n: int, shown: float):
+    """Of four systems, a pair is a third of tau: 1 - .3085 / 3 = .897 after ten draws, 1 - .2849 / 3 = .905 with 11."""
+    found = with_tau(4, *[1.0] * n)
+    (row,) = found.to_table().to_pylist()
+    share = stats.binomtest(0, n).proportion_ci(0.95, "exact").high
+    assert row["tau_low"] == pytest.approx(1 - share * 2 / 6)
+    assert (row["wrong_low"], row["wrong_high"]) == (0.0, pytest.approx(share / 6))
+    assert (row["bias_low"], row["bias_high"]) == (0.0, 0.0)  # a score is no count of pairs
+    assert found.holds_table()["holds"].to_pylist() == [pytest.approx(shown, nan_ok=True)]
+    assert ("cannot show this; at least 11 are needed" in found.tables()[0].caption) == (n == 10)
+
+
+@pytest.mark.parametrize("n", [2, 5, 10, 20])
+def test_intervals_over_draws_cover_the_mean_whatever_share_of_them_differs(n: int):
+    """If those that differ do so in one pair of ten systems: in at least 91% of the repetitions for any such share.
+
+    Exact: over the binomial number of draws that differ. Student's alone covers hardly ever where few do.
+    """
+    share, count = np.linspace(0.001, 0.999, 199)[:, None], np.arange(n + 1)
+    rows = [with_tau(10, *[1 - 2 / 45] * k, *[1.0] * (n - k)).to_table().to_pylist()[0] for k in count]
+    low, high = (np.array([row[f"tau_{end}"] for row in rows]) for end in ("low", "high"))
+    is_in = (low <= 1 - share * 2 / 45) & (1 - share * 2 / 45 <= high)
+    assert np.sum(stats.binom.pmf(count, n, share) * is_in, axis=1).min() > 0.91
+
+
+def test_a_figure_shows_whole_names_and_all_bars_on_one_scale():
+    """Also a measure with parameters; the axes of the panels end alike, beyond all intervals."""
+    rows = with_tau(10, 1.0, 0.8, 0.9).draws.to_pylist()
+    less = {"AP": 0, LONG: 0.5}
+    named = [row | {"measure": name, "tau": row["tau"] - off} for name, off in less.items() for row in rows]
+    for figure in Withstanding(tuple("abcdefghij"), pa.Table.from_pylist(named)).figures():
+        axes = drawing.draw(figure).axes
+        assert [ax.get_title(loc="left") or ax.get_title() for ax in axes] == ["AP", LONG]
+        low, high = (figure.data[end].to_numpy() for end in ("low", "high"))
+        assert axes[0].get_ylim() == axes[1].get_ylim()
+        assert axes[0].get_ylim()[0] <= low.min() < high.max() <= axes[0].get_ylim()[1]
+
+
+@given(st.integers(2, 12), st.lists(st.sampled_from([1.0, 0.8, 0.4]), min_size=2, max_size=12))
+@settings(max_examples=examples(10), deadline=None)
+def test_no_interval_vanishes_or_is_narrower_than_students(n_systems: int, values: list[float]):
+    """And one more draw that agrees with all makes it narrower."""
+    low, high = (with_tau(n_systems, *values).to_table()[f"tau_{end}"][0].as_py() for end in ("low", "high"))
+    assert low < np.mean(values) <= high
+    if len(set(values)) > 1:
+        assert low <= max(-1, stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))[0]) + 1e-12
+    else:
+        assert low < with_tau(n_systems, *values, values[0]).to_table()["tau_low"][0].as_py()
+
+
 def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
     """Where tau's interval is at least .9 at this share and all higher ones."""
-    lows = {"a": (0.95, 0.8, 0.95), "b": (0.8, 0.95, 0.9), "c": (0.1, 0.1, 0.1)}
+    lows = {"a": (0.95, 0.8, 0.95), "b": (0.8, 0.95, 0.95), "c": (0.1, 0.1, 0.1)}
     rows = [
         {"world": world, "reason": "random", "density": density, "draw": 0, "achieved": density, "measure": name}
         | dict.fromkeys(NUMBERS, low)
@@ -183,9 +254,7 @@ def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
         for name, several in lows.items()
         for density, low in zip((0.25, 0.5, 0.75), several, strict=True)
     ]
-    import pyarrow as pa
-
-    holds = Withstanding(("s", "t"), pa.Table.from_pylist(rows)).holds_table()
+    holds = Withstanding(tuple("abcdefghij"), pa.Table.from_pylist(rows)).holds_table()
     assert dict(zip(holds["measure"].to_pylist(), holds["holds"].to_pylist(), strict=True)) == {
         "a": 0.75,
         "b": 0.5,
@@ -198,6 +267,8 @@ def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
     [
         ({"reasons": "rare"}, "expected reasons among random"),
         ({"densities": [0.0]}, "expected a density between 0 and 1"),
+        ({"densities": []}, "expected at least one reason and one density, found none"),
+        ({"reasons": []}, "expected at least one reason and one density, found none"),
         ({"correlation": 2}, "expected a correlation from -1 to 1"),
         ({"correlated_with": ["s9"]}, "expected correlated_with among the systems"),
         ({"collection": None}, "give the collection"),

@@ -65,6 +65,7 @@ def all_figures() -> dict[str, Figure]:
         sparse_against_full(pa.table(curves)),
         missing_labels(pa.table({**sizes, "reason": ["random", "pooled"] * (len(sizes["share"]) // 2)})),
         figures.slope_chart(pa.table(slopes), measure="micro.MRR"),
+        strata(pa.table({**slopes, "place": [0, 1, 2] * len(SYSTEMS)})),
         figures.half_widths(
             pa.table({"measure": sizes["measure"], "share": sizes["share"], "half_width": sizes["mean"]})
         ),
@@ -82,6 +83,13 @@ def missing_labels(table: pa.Table) -> Figure:
     """What ``Withstanding.figures`` gives, of any rows."""
     axes = {"x": "share of the facts that are labelled", "y": "tau", "at": "share", "fitted": True}
     return Figure("missing-labels-tau", "missing_labels", "Which measure keeps the order?", "A caption.", table, axes)
+
+
+def strata(table: pa.Table) -> Figure:
+    """What ``Scores.figures`` gives of strata of popularity, of any rows."""
+    names = {"measure": "micro.MRR", "better": "higher"}
+    axes = {"x": "degree in train of the answer", "y": "micro.MRR", "fitted": True, **names}
+    return Figure("by-popularity", "strata", "micro.MRR by popularity", "A caption.", table, axes)
 
 
 def _add(columns: dict[str, list], *row: object) -> None:

@@ -46,7 +46,7 @@ def test_no_rows_make_a_figure_that_says_so(kind: str):
     assert [panel.alt for panel in panels(empty)] == ["No data."]
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"sparse_against_full", "missing_labels"}))
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"sparse_against_full", "missing_labels", "strata"}))
 def test_a_missing_column_is_told(kind: str):
     """Which are expected, and which there are."""
     with pytest.raises(KgtrecError, match=r"expected columns .*, found other"):

@@ -12,17 +12,47 @@ SCORES = {"y_pred_pos": np.array([0.5, 0.1], np.float32), "y_pred_neg": np.array
 
 
 def test_archives_and_folders_hold_the_same(tmp_path):
-    """Under the name of the file; an archive may hold more."""
-    np.savez(tmp_path / "mine.npz", **SCORES, n_candidates=[7, 8], sample=[3, 3])
+    """Under the name of the file; also the numbers of candidates, as any type, and codes of samples."""
+    arrays = {**SCORES, "n_candidates": np.array([7.0, 8.0]), "sample": np.array([3, 3])}
+    np.savez(tmp_path / "mine.npz", **arrays)
     (tmp_path / "mine").mkdir()
-    for name, values in SCORES.items():
+    for name, values in arrays.items():
         np.save(tmp_path / "mine" / f"{name}.npy", values)
-    archive, folder = read_sampled_scores(tmp_path / "mine.npz"), read_sampled_scores(tmp_path / "mine", n_candidates=9)
-    for ranks in (archive, folder):
+    for ranks in map(read_sampled_scores, (tmp_path / "mine.npz", tmp_path / "mine")):
         assert (ranks.name, ranks.above.tolist(), ranks.tied.tolist()) == ("mine", [1, 0], [1, 0])
-    assert archive.sample is not None
-    assert (archive.n_candidates.tolist(), archive.sample.tolist()) == ([7, 8], [0, 0])
-    assert (folder.n_candidates.tolist(), folder.sample) == ([9, 9], None)
+        assert ranks.sample is not None
+        assert (ranks.n_candidates.tolist(), ranks.sample.tolist()) == ([7, 8], [0, 0])
+
+
+def test_folders_keep_their_whole_name(tmp_path, monkeypatch):
+    """Also where it has a point, and where the path is a point."""
+    (tmp_path / "transe.s1").mkdir()
+    for name, values in SCORES.items():
+        np.save(tmp_path / "transe.s1" / f"{name}.npy", values)
+    monkeypatch.chdir(tmp_path / "transe.s1")
+    for path in (tmp_path / "transe.s1", "."):
+        assert read_sampled_scores(path, n_candidates=9).name == "transe.s1"
+
+
+def test_two_numbers_of_candidates_must_be_equal(tmp_path):
+    """Else both are named."""
+    np.savez(tmp_path / "mine.npz", **SCORES, n_candidates=[1_000, 2_000])
+    with pytest.raises(FormatError, match=r"mine.npz: .*1,000 \(--candidates-total, n_candidates=\) and 2,000 in the"):
+        read_sampled_scores(tmp_path / "mine.npz", n_candidates=1_000)
+    np.savez(tmp_path / "mine.npz", **SCORES, n_candidates=1_000)
+    assert read_sampled_scores(tmp_path / "mine.npz", n_candidates=1_000).n_candidates.tolist() == [1_000, 1_000]
+
+
+@pytest.mark.parametrize("name", ["one.ranks.parquet", "one.ranks"])
+def test_answer_ranks_are_recognised(tmp_path, name):
+    """By their names, and in a folder; with the way out."""
+    (tmp_path / name).touch()
+    for path in (tmp_path, tmp_path / name):
+        with pytest.raises(FormatError, match="found answer ranks; give --candidates"):
+            read_sampled_scores(path, n_candidates=9)
+    for array, values in SCORES.items():
+        np.save(tmp_path / f"{array}.npy", values)
+    assert len(read_sampled_scores(tmp_path, n_candidates=9)) == 2
 
 
 def test_the_number_of_candidates_is_needed(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 @measure_option(
     "Mean over answers; may be repeated, or hold several. Default: micro.MRR, micro.Hits@1, micro.Hits@10, micro.MR."
 )
-@option("--candidates-total total", "How many candidates the samples in FILES were drawn from.", COUNT)
+@option("--candidates-total n_candidates", "How many candidates the samples in FILES were drawn from.", COUNT)
 @option("--candidates n_sampled", "FILES are answer ranks: how many candidates to sample for each answer.", COUNT)
 @option("--draw", "Whether a sample may have a candidate twice.", DRAWS, DRAWS[0])
 @option("--ties", "Order of equal scores in the sample, with --candidates.", TIES, TIES[0])
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 def command(
     files: tuple[str, ...],
     measures: tuple[str, ...],
-    total: int | None,
+    n_candidates: int | None,
     n_sampled: int | None,
     draw: Draw,
     output: Output,
@@ -57,21 +56,24 @@ def command(
     from kgtrec.formats.answer_ranks import read_answer_ranks
     from kgtrec.formats.trec.runs import default_name
     from kgtrec.meta.sampled import SAMPLED_MEASURES, expected_sampled, sampled_bounds
-    from kgtrec.systems.sampled_scores import read_sampled_scores
+    from kgtrec.systems.sampled_scores import name_of, read_sampled_scores
 
     asked = measures or SAMPLED_MEASURES
     if n_sampled is None:
         refuse_idle(("ties",), "scores of samples, whose ties count half")
         of_samples = [
-            read_sampled_scores(file, n_candidates=total, draw=draw)
-            for file in by_name((Path(file).stem, file) for file in files).values()
+            read_sampled_scores(file, n_candidates=n_candidates, draw=draw)
+            for file in by_name((name_of(file), file) for file in files).values()
         ]
         bounds = {name: options[name] for name in ("confidence", "model")}
         output.show(sampled_bounds(of_samples, asked, **bounds))
         return
-    refuse_idle(("total", "confidence", "model"), "--candidates, which needs full ranks")
+    refuse_idle(("n_candidates", "confidence", "model"), "--candidates, which needs full ranks")
     named = by_name((default_name(file), file) for file in files_of(files))
     if other := next((file for file in named.values() if not file.endswith(".ranks.parquet")), None):
-        raise KgtrecError(f"{other}: expected answer ranks (NAME.ranks.parquet of kgtrec rank) with --candidates")
+        raise KgtrecError(
+            f"{other}: expected answer ranks (NAME.ranks.parquet of kgtrec rank) with --candidates; leave it out for "
+            "scores of samples"
+        )
     ranked = (read_answer_ranks(file).renamed(name) for name, file in named.items())
     output.show(expected_sampled(ranked, n_sampled, asked, draw=draw, ties=options["ties"]))

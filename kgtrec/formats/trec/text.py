@@ -438,7 +438,9 @@ def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
             continue
         fail = partial(_fail, path=path, line=number, text=text)
         if b"\0" in text:
-            fail("expected UTF-8 text, found a NUL byte", "Is it another kind of file, or UTF-16?")
+            sampled = "These look like scores of sampled candidates: see kgtrec meta sampled."
+            other = "Is it another kind of file, or UTF-16?"
+            fail("expected UTF-8 text, found a NUL byte", sampled if b"y_pred_" in data else other)
         if len(fields) != len(layout.columns):
             otherwise = "An entity label may not contain spaces: see kgtrec questions --ids."
             if text.count(b",") > len(fields):

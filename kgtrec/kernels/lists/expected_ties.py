@@ -126,7 +126,7 @@ def power_above_last(best: Counts, worst: Counts, candidates: Counts, alpha: flo
     array([0.666667])
     """
     most, single = np.log(np.maximum(candidates, 2)), worst - best + 1
-    if alpha == 0:
+    if abs(alpha) < 1e-8:  # the limit, within 1e-7: what is below would cancel
         return 1.0 - sum_logs(best - 1, single) / single / most
     last = np.exp(-alpha * most)
     return (sum_powers(best - 1, single, alpha) / single - last) / (1.0 - last)
@@ -253,13 +253,13 @@ def rank_biased_precision(
     return ranking.total(groups.question, groups.worth / groups.size * weight)
 
 
-def rank_biased_uncertainty(ranking: TiedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
-    """The residual of rank-biased precision, see :func:`list_measures.rank_biased_uncertainty`.
+def rank_biased_residual(ranking: TiedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
+    """The residual of rank-biased precision, see :func:`list_measures.rank_biased_residual`.
 
     Examples
     --------
     >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
-    >>> rank_biased_uncertainty(tied_ranking_of([[[0, None]]]), p=0.5)
+    >>> rank_biased_residual(tied_ranking_of([[[0, None]]]), p=0.5)
     array([0.625])
     """
     return 1.0 - rank_biased_precision(ranking, p, 0, cutoff)

@@ -301,7 +301,7 @@ def rank_biased_gain(ranking: Ranking, rel: int | None = None) -> Values:
     return ratio(np.maximum(ranking.grade, 0), highest[ranking.question])
 
 
-def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
+def trec_eval_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     """Return how much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.
 
     0 where the list has no unjudged candidate, as in trec_eval.
@@ -313,7 +313,7 @@ def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     Examples
     --------
     >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
-    >>> rank_biased_residual(ranking_of([[1, None], [1, 0]]), p=0.5)
+    >>> trec_eval_residual(ranking_of([[1, None], [1, 0]]), p=0.5)
     array([0.5, 0. ])
     """
     judged = ranking.grade >= 0
@@ -323,7 +323,7 @@ def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     return np.where(ranking.num_retrieved > ranking.per_question(question), 1.0 - seen, 0.0)
 
 
-def rank_biased_uncertainty(ranking: JudgedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
+def rank_biased_residual(ranking: JudgedRanking, p: float = 0.8, cutoff: int | None = None) -> Values:
     """Return the weights of all positions but those of judged candidates: the residual of rank-biased precision.
 
     The weights of all positions add up to 1, so it includes those below the list or the cutoff. With it the interval
@@ -336,7 +336,7 @@ def rank_biased_uncertainty(ranking: JudgedRanking, p: float = 0.8, cutoff: int 
     Examples
     --------
     >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
-    >>> rank_biased_uncertainty(ranking_of([[1, None], [1, 0]]), p=0.5)
+    >>> rank_biased_residual(ranking_of([[1, None], [1, 0]]), p=0.5)
     array([0.5 , 0.25])
     """
     return 1.0 - rank_biased_precision(ranking, p, 0, cutoff)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ _EXACT, _RATIO = 300, 1.02  # best ranks, each a bin; the ratio of the ends of t
 _GROUPS, _ALIKE = 12, 1.02  # the most groups of answers by their number of candidates; the ratio of its ends in one
 
 
-def above_law(above: Counts, candidates: Counts, draws: Any, *, replace: bool) -> Floats:
+def above_law(above: Counts, n_candidates: Counts, n_sampled: Any, *, replace: bool) -> Floats:
     r"""Law of the number of candidates in a sample that are above the answer.
 
     Without replacement it is hypergeometric: :math:`\binom{a}{j} \binom{N - a}{m - j} / \binom{N}{m}`; with
@@ -29,9 +29,9 @@ def above_law(above: Counts, candidates: Counts, draws: Any, *, replace: bool) -
 
     Parameters
     ----------
-    above, candidates : (n,) int arrays
+    above, n_candidates : (n,) int arrays
         a and N; the answer itself is not one of the candidates.
-    draws : int, or (n,) int array
+    n_sampled : int, or (n,) int array
         m, at least 1; without replacement at most N.
     replace : bool
         Whether a candidate may be drawn again.
@@ -39,7 +39,7 @@ def above_law(above: Counts, candidates: Counts, draws: Any, *, replace: bool) -
     Returns
     -------
     (n, largest m + 1) float array
-        Probability of 0, 1, ... candidates above; a relative error below 1e-12.
+        Probability of 0, 1, ... candidates above; a relative error below 1e-10 where m is at most 20,000.
 
     Examples
     --------
@@ -49,8 +49,8 @@ def above_law(above: Counts, candidates: Counts, draws: Any, *, replace: bool) -
     >>> above_law(np.array([1]), np.array([4]), 2, replace=True)
     array([[0.5625, 0.375 , 0.0625]])
     """
-    m = np.broadcast_to(np.asarray(draws, np.int64), np.shape(above))[:, None]
-    a, others = above[:, None].astype(np.int64), (candidates - above)[:, None]
+    m = np.broadcast_to(np.asarray(n_sampled, np.int64), np.shape(above))[:, None]
+    a, others = above[:, None].astype(np.int64), (n_candidates - above)[:, None]
     j = np.arange(m.max() + 1)
     if replace:
         least, most = np.where(others > 0, 0, m), np.where(a > 0, m, 0)
@@ -69,15 +69,22 @@ def above_law(above: Counts, candidates: Counts, draws: Any, *, replace: bool) -
 
 
 def sampled_moments(
-    above: Counts, tied: Counts, candidates: Counts, draws: int, values: Sequence[OfRank], *, replace: bool, ties: Ties
+    above: Counts,
+    tied: Counts,
+    n_candidates: Counts,
+    n_sampled: int,
+    values: Sequence[OfRank],
+    *,
+    replace: bool,
+    ties: Ties,
 ) -> Floats:
     """Mean and variance of measures of an answer's rank among a random sample, over all samples.
 
     Parameters
     ----------
-    above, tied, candidates : (n,) int arrays
+    above, tied, n_candidates : (n,) int arrays
         Over all candidates but the answer: those that score higher, those that score the same, and all.
-    draws : int
+    n_sampled : int
         Candidates in a sample.
     values : sequence of functions of ranks
     replace : bool
@@ -101,29 +108,36 @@ def sampled_moments(
     """
     if ties != "realistic":
         above, tied = above + tied * (ties == "pessimistic"), np.zeros_like(tied)
-    cases, case = np.unique(np.stack([above, tied, candidates]), axis=1, return_inverse=True)
+    cases, case = np.unique(np.stack([above, tied, n_candidates]), axis=1, return_inverse=True)
     moments = np.empty((2, len(values), cases.shape[1]))
     alone = np.flatnonzero(cases[1] == 0)
-    ranks: Floats = np.arange(1.0, draws + 2)
-    of_rank = np.array([value(ranks) for value in values])
-    step = max(1, _CELLS // (draws + 1))
-    for rows in (alone[first : first + step] for first in range(0, len(alone), step)):
-        law = above_law(cases[0, rows], cases[2, rows], draws, replace=replace)
+    of_rank = np.array([value(np.arange(1.0, n_sampled + 2)) for value in values])
+    for rows in _tiles(alone, n_sampled):
+        law = above_law(cases[0, rows], cases[2, rows], n_sampled, replace=replace)
         mean = of_rank @ law.T
         moments[0][:, rows] = mean
         moments[1][:, rows] = np.maximum((of_rank**2) @ law.T - mean**2, 0.0)
     for row in np.flatnonzero(cases[1]):
         a, t, n = cases[:, row]
-        as_high = above_law(np.array([a + t]), np.array([n]), draws, replace=replace)[0]
+        as_high = above_law(np.array([a + t]), np.array([n]), n_sampled, replace=replace)[0]
         drawn = np.flatnonzero(as_high > _LEAST)  # above or tied, of which those above are again a random part
-        part = above_law(np.full(len(drawn), a), np.full(len(drawn), a + t), drawn, replace=replace)
-        law = as_high[drawn, None] * part
-        rank = (drawn[:, None] + np.arange(part.shape[1])) / 2.0 + 1.0
-        for place, value in enumerate(values):
-            of_case = value(rank)
-            center = float((law * of_case).sum())
-            moments[:, place, row] = center, (law * (of_case - center) ** 2).sum()
+        given = np.empty((2, len(values), len(drawn)))  # mean and variance, where so many are drawn
+        for own in _tiles(np.arange(len(drawn)), int(drawn[-1])):
+            part = above_law(np.full(len(own), a), np.full(len(own), a + t), drawn[own], replace=replace)
+            rank = (drawn[own, None] + np.arange(part.shape[1])) / 2.0 + 1.0
+            for place, value in enumerate(values):
+                of_case = value(rank)
+                given[0, place, own] = mean = (part * of_case).sum(axis=1)
+                given[1, place, own] = (part * (of_case - mean[:, None]) ** 2).sum(axis=1)
+        moments[0, :, row] = center = given[0] @ as_high[drawn]
+        moments[1, :, row] = (given[1] + (given[0] - center[:, None]) ** 2) @ as_high[drawn]
     return moments[:, :, case.ravel()]
+
+
+def _tiles(rows: Counts, n_sampled: int) -> Iterator[Counts]:
+    """The rows of a law of the number above, as many at a time as memory is meant for."""
+    step = max(1, _CELLS // (n_sampled + 1))
+    return (rows[first : first + step] for first in range(0, len(rows), step))
 
 
 def exact_interval(share: Floats, variance: Floats, most: float, least: float, confidence: float) -> Floats:
@@ -168,8 +182,8 @@ def exact_interval(share: Floats, variance: Floats, most: float, least: float, c
 def mean_share_above(
     above: Counts,
     tied: Counts,
-    candidates: Counts,
-    draws: int,
+    n_candidates: Counts,
+    n_sampled: int,
     sample: Counts | None,
     confidence: float,
     *,
@@ -181,9 +195,9 @@ def mean_share_above(
     ----------
     above, tied : (n,) int arrays
         In the sample of each answer.
-    candidates : (n,) int array
+    n_candidates : (n,) int array
         From which the sample was drawn.
-    draws : int
+    n_sampled : int
     sample : (n,) int array, optional
         Which sample: answers that share one have the same code. Default: each has its own.
     confidence : float
@@ -192,32 +206,45 @@ def mean_share_above(
     Returns
     -------
     share, low, high : float
-        Unbiased, with an interval over all samples. The mean rank is 1 + share x mean number of candidates.
+        Unbiased, with an interval over all samples: of no width where samples have all candidates. The mean rank is
+        1 + share x mean number of candidates.
+
+    Examples
+    --------
+    >>> one, none, three = np.array([1]), np.array([0]), np.array([3])
+    >>> np.round(mean_share_above(one, none, three, 3, None, 0.95, replace=False), 4).tolist()
+    [0.3333, 0.3333, 0.3333]
     """
-    y = above + tied / 2.0
-    total = float(candidates.sum())
-    share = float((candidates * y).sum() / draws / total)
-    spread = (above + tied / 4.0 - y**2 / draws) / max(draws - 1, 1) / draws
+    y, part = above + tied / 2.0, n_candidates / n_candidates.sum()
+    is_random = replace | (n_candidates > n_sampled)
+    certain, drawn = ((part * y)[own].sum() / n_sampled for own in (~is_random, is_random))
+    if not is_random.any():
+        return certain, certain, certain
+    spread = (above + tied / 4.0 - y**2 / n_sampled) / max(n_sampled - 1, 1) / n_sampled
     if not replace:
-        spread = spread * (1.0 - draws / candidates)
-    own = np.arange(len(above)) if sample is None else sample  # the errors of one sample may all have the same sign
-    error = np.bincount(own, candidates / total * np.sqrt(np.maximum(spread, 0.0)))
-    weight = np.bincount(own, candidates / total)
-    least = draws / float((weight**2).sum())
-    low, high = exact_interval(np.array([share]), np.array([(error**2).sum()]), np.inf, least, confidence)
-    return share, float(low[0]), float(high[0])
+        spread = spread * (1.0 - n_sampled / n_candidates)
+    own = (np.arange(len(above)) if sample is None else sample)[is_random]
+    # the errors of one sample may all have the same sign
+    error = np.bincount(own, (part * np.sqrt(np.maximum(spread, 0.0)))[is_random])
+    weight = np.bincount(own, part[is_random])
+    whole = weight.sum()
+    least = n_sampled * whole**2 / (weight**2).sum()
+    share, variance = np.array([min(drawn / whole, 1.0)]), np.array([(error**2).sum() / whole**2])
+    low, high = certain + whole * exact_interval(share, variance, np.inf, least, confidence)[:, 0]
+    return float(certain + drawn), float(low), float(high)
 
 
-def cumulative_band(above: Counts, draws: int, sample: Counts | None, confidence: float) -> tuple[Counts, Floats]:
+def cumulative_band(above: Counts, n_sampled: int, sample: Counts | None, confidence: float) -> tuple[Counts, Floats]:
     """Counts j from 0 to m - 1, and a band for the shares of answers that have at most j above them in the sample.
 
     The band has, with the given confidence, all expected shares at once. Where each answer has its own sample, these
-    are means of independent trials of unequal chance, which vary less than a binomial share does.
+    are means of independent trials of unequal chance, which vary less than a binomial share does. Where answers share
+    samples, the variance is that between samples; the fewer they are, the less it is relied on.
 
     Parameters
     ----------
     above : (n,) int array
-    draws, sample, confidence
+    n_sampled, sample, confidence
         As for :func:`mean_share_above`.
 
     Returns
@@ -228,30 +255,33 @@ def cumulative_band(above: Counts, draws: int, sample: Counts | None, confidence
 
     References
     ----------
-    Hoeffding (1956), Annals of Mathematical Statistics 27, 713-721.
+    Hoeffding (1956), Annals of Mathematical Statistics 27, 713-721; Korn, Graubard (1998), Survey Methodology 24,
+    193-201, for the degrees of freedom.
     """
-    at = np.unique(np.geomspace(1, draws, _POINTS).round().astype(np.int64)) - 1
-    at = at[at < draws]
-    n, share = len(above), np.empty(len(at))
-    variance, least = np.empty(len(at)), float(n)
-    size = None if sample is None else np.bincount(sample)
-    for place, most in enumerate(at):
-        is_above = above <= most
-        share[place] = is_above.mean()
-        variance[place] = share[place] * (1 - share[place]) / n
-        if sample is not None and size is not None:
-            of_sample = np.bincount(sample, is_above) - size * share[place]
-            variance[place] = (of_sample**2).sum() / n**2 * len(size) / max(len(size) - 1, 1)
-    if size is not None:
-        least = n**2 / float((size**2).sum())
-    return at, exact_interval(share, variance, n, least, 1 - (1 - confidence) / len(at))
+    from scipy.special import stdtrit
+
+    at = np.unique(np.geomspace(1, n_sampled, _POINTS).round().astype(np.int64)) - 1
+    at = at[at < n_sampled]
+    level, n, least = 1 - (1 - confidence) / len(at), len(above), float(len(above))
+    share = np.array([(above <= most).mean() for most in at])
+    variance = share * (1 - share) / n
+    if sample is not None:
+        size = np.bincount(sample)
+        least, freedom = n**2 / float((size**2).sum()), len(size) - 1
+        variance *= n / least  # if the answers of a sample were all alike
+        if freedom:
+            of_sample = np.stack([np.bincount(sample, above <= most) for most in at]) - share[:, None] * size
+            found = (of_sample**2).sum(axis=1) / n**2 * len(size) / freedom
+            low, own = stdtrit([n - 1, freedom], (1 - level) / 2)
+            variance = np.maximum(found, np.minimum(found * (own / low) ** 2, variance))
+    return at, exact_interval(share, variance, n, least, level)
 
 
 def law_bounds(
     at: Counts,
     band: Floats,
-    candidates: Counts,
-    draws: int,
+    n_candidates: Counts,
+    n_sampled: int,
     values: Sequence[OfRank],
     *,
     replace: bool,
@@ -272,9 +302,9 @@ def law_bounds(
         The counts j.
     band : (2, k) float array
         Between which the share with at most j above is.
-    candidates : (n,) int array
+    n_candidates : (n,) int array
         Of each answer.
-    draws : int
+    n_sampled : int
     values : sequence of functions of ranks
         None of which rises with the rank.
     replace : bool
@@ -291,26 +321,14 @@ def law_bounds(
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, hstack, vstack
 
-    starts = [*range(1, min(_EXACT, int(candidates.max()) + 1) + 1)]
-    while starts[-1] <= candidates.max():
-        starts.append(min(int(candidates.max()) + 1, max(starts[-1] + 1, int(starts[-1] * _RATIO))))
-    first = np.array(starts)
-    last = np.append(first[1:] - 1, first[-1])
-    ratio = max(_ALIKE, (candidates.max() / candidates.min()) ** (1 / _GROUPS))
-    group = np.log(candidates.max() / candidates) // np.log(ratio)
+    first, last = _bins(int(n_candidates.max()))
     blocks, masses, bins = [], [], []
-    for one in np.unique(group):
-        own = candidates[group == one]
+    for own in _alike(n_candidates):
         of_bin = np.flatnonzero(first <= own.max() + 1)
-        ends = ((last, own.min()), (first, own.max()))
-        fewest, most = (
-            above_law(np.minimum(rank[of_bin] - 1, n), np.full(len(of_bin), n), draws, replace=replace)
-            .cumsum(axis=1)[:, at]
-            .T
-            for rank, n in ends
-        )
+        fewest = _at_most(at, last[of_bin], own.min(), n_sampled, replace=replace)
+        most = _at_most(at, first[of_bin], own.max(), n_sampled, replace=replace)
         blocks.append(np.vstack([fewest, -most]))
-        masses.append(len(own) / len(candidates))
+        masses.append(len(own) / len(n_candidates))
         bins.append(of_bin)
     columns, group_of = np.concatenate(bins), np.repeat(np.arange(len(bins)), [len(part) for part in bins])
     limits, upper = [hstack([coo_array(block) for block in blocks])], [band[1], -band[0]]
@@ -328,3 +346,28 @@ def law_bounds(
             if solved.status == 0:
                 found[place, side] = sign * solved.fun
     return found
+
+
+def _bins(n_candidates: int) -> tuple[Counts, Counts]:
+    """The first and the last rank of each bin, to the worst: of one rank at the top, then ever wider."""
+    starts = [*range(1, min(_EXACT, n_candidates + 1) + 1)]
+    while starts[-1] <= n_candidates:
+        starts.append(min(n_candidates + 1, max(starts[-1] + 1, int(starts[-1] * _RATIO))))
+    first = np.array(starts)
+    return first, np.append(first[1:] - 1, first[-1])
+
+
+def _alike(n_candidates: Counts) -> list[Counts]:
+    """The numbers of candidates in groups of answers that have about as many."""
+    ratio = max(_ALIKE, (n_candidates.max() / n_candidates.min()) ** (1 / _GROUPS))
+    group = np.log(n_candidates.max() / n_candidates) // np.log(ratio)
+    return [n_candidates[group == one] for one in np.unique(group)]
+
+
+def _at_most(at: Counts, rank: Counts, n_candidates: int, n_sampled: int, *, replace: bool) -> Floats:
+    """(k, ranks) The chance that at most so many of the sample are above an answer of each rank."""
+    above = np.minimum(rank - 1, n_candidates)
+    laws = (
+        above_law(own, np.full(len(own), n_candidates), n_sampled, replace=replace) for own in _tiles(above, n_sampled)
+    )
+    return np.concatenate([law.cumsum(axis=1)[:, at] for law in laws]).T

@@ -48,7 +48,9 @@ def test_withstand_writes_what_the_function_says(folder, capsys):
             else:
                 assert row[name] == str(value)
     text = printed_by(capsys, "meta", "withstand", *inputs, *chosen)
-    assert "measure  random  pooled\nAP         100%     50%\nBpref      100%    100%\n" in text
+    assert text.startswith("Lowest share of labelled facts from which on the interval of tau is at least 0.9")
+    assert "2 draws of 4 systems cannot show this; at least 11 are needed\n" in text
+    assert "measure  random  pooled\nAP            -       -\nBpref         -       -\n" in text
 
 
 @pytest.mark.slow
