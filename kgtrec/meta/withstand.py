@@ -335,28 +335,11 @@ class _Work:
         # what the complete labels lack is settled; an answer that a part of them lacks is a candidate
         scoring = replace(inputs.scoring, unlisted_answers="candidates")
         options = {field.name: getattr(scoring, field.name) for field in fields(scoring)}
-        entities = collection.entities.extended(qrels.entities.labels)
-        topic, entity = collection.topics_of(qrels.questions), entities.encode(qrels.entities.labels)
-        every = collection.questions.triples(topic[qrels.question], entity[qrels.entity])
-        every = replace(every, entities=entities)
-        _, first, of = np.unique(every.keys(), return_index=True, return_inverse=True)
-        triples, n, relevant = every.take(first), len(first), qrels.grade >= 1
-        degree = degrees(replace(collection.train, entities=entities))
-        size = np.bincount(qrels.question[relevant], minlength=len(qrels.questions))
-        place, found = np.full((len(systems), n), np.inf), np.zeros((len(systems), len(qrels)), np.bool_)
-        for own, is_found, system in zip(place, found, systems, strict=True):
-            places = match(system, qrels, scoring.ties, scoring.seed).places
-            np.minimum.at(own, of[places.judged], places.position)
-            is_found[places.judged] = places.position <= size[qrels.question[places.judged]]
-        found &= relevant
-        names = [system.name for system in systems]
-        for name in correlated_with or ():
-            one_of("correlated_with among the systems", name, names)
-        first_name = max(zip(found.sum(axis=1).tolist(), names, strict=True))[1].partition("@")[0]
-        chosen = correlated_with or [name for name in names if name.partition("@")[0] == first_name]
-        is_family = np.isin(names, chosen)
-        weight = (1 + degree[triples.head] + degree[triples.tail]).astype(np.float64)
-        answers, of_family = (np.bincount(of[rows], minlength=n) for rows in (relevant, found[is_family].any(axis=0)))
+        of, triples, weight = _distinct_triples(qrels, collection)
+        place, found = _places(systems, qrels, scoring, of)
+        is_family = _correlated([system.name for system in systems], found, correlated_with)
+        rows = qrels.grade >= 1, found[is_family].any(axis=0)
+        answers, of_family = (np.bincount(of[own], minlength=len(triples)) for own in rows)
         full = item_scores(qrels, systems, inputs.measures, **options)
         return cls(
             qrels, systems, options, full, of, triples, weight, answers, of_family, place, is_family, depth, correlation
@@ -411,6 +394,37 @@ class _Work:
             if not np.isnan(low) and wanted != 0:
                 kept[is_true] = ~missing_in_correlation(key[is_true], *counts, n_missing, wanted)
         return kept, favoured
+
+
+def _distinct_triples(qrels: Qrels, collection: Collection) -> tuple[NDArray[np.intp], Triples, Floats]:
+    """The triple of each judgement, these triples, and their popularity."""
+    entities = collection.entities.extended(qrels.entities.labels)
+    topic, entity = collection.topics_of(qrels.questions), entities.encode(qrels.entities.labels)
+    every = collection.questions.triples(topic[qrels.question], entity[qrels.entity])
+    every = replace(every, entities=entities)
+    _, first, of = np.unique(every.keys(), return_index=True, return_inverse=True)
+    triples, degree = every.take(first), degrees(replace(collection.train, entities=entities))
+    return of, triples, (1 + degree[triples.head] + degree[triples.tail]).astype(np.float64)
+
+
+def _places(systems: Sequence[System], qrels: Qrels, scoring: Scoring, of: NDArray[np.intp]) -> tuple[Floats, Mask]:
+    """(systems, triples) the best place in a list, and (systems, judgements) whether an answer is found."""
+    relevant = qrels.grade >= 1
+    size = np.bincount(qrels.question[relevant], minlength=len(qrels.questions))
+    place, found = np.full((len(systems), of.max() + 1), np.inf), np.zeros((len(systems), len(qrels)), np.bool_)
+    for own, is_found, system in zip(place, found, systems, strict=True):
+        places = match(system, qrels, scoring.ties, scoring.seed).places
+        np.minimum.at(own, of[places.judged], places.position)
+        is_found[places.judged] = places.position <= size[qrels.question[places.judged]]
+    return place, found & relevant
+
+
+def _correlated(names: Sequence[str], found: Mask, chosen: Sequence[str] | None) -> Mask:
+    """(systems,) the chosen ones, or those named like the one that finds most."""
+    for name in chosen or ():
+        one_of("correlated_with among the systems", name, names)
+    first_name = max(zip(found.sum(axis=1).tolist(), names, strict=True))[1].partition("@")[0]
+    return np.isin(names, chosen or [name for name in names if name.partition("@")[0] == first_name])
 
 
 def _last(order: Floats, density: float) -> float:
