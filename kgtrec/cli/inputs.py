@@ -174,7 +174,7 @@ def _note_ranks(path: str) -> None:
 def read_families_of(texts: Sequence[str], files: Sequence[str], n: range = range(1, sys.maxsize)) -> dict[str, str]:
     """Return run -> family, from names, patterns and files; a run, named by its file, has at most one family.
 
-    Those with a run without one, which counts as one, are to be so many.
+    There are to be ``n`` families, where a run without one counts as its own.
     """
     from kgtrec.evaluation.families import SEEDS, family_of_each, seeds_of
     from kgtrec.formats.campaign.pools import read_families
