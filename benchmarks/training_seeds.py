@@ -28,7 +28,7 @@ from sizes import data_folder, parsed
 
 from kgtrec import Collection, build_questions, rank_scores, read_triples
 from kgtrec.formats.answer_ranks import write_answer_ranks
-from kgtrec.kernels.statistics.paired_tests import clustered_errors
+from kgtrec.kernels.statistics.paired_tests import clustered_errors, clustered_mean_errors
 from kgtrec.kernels.statistics.training_seeds import pairs_over_both, seed_components
 
 Floats = NDArray[np.float64]
@@ -37,14 +37,6 @@ SHARES = (0.0, 0.25, 0.5, 0.75)
 N_QUESTIONS = 200
 TESTS = ("holds", "seeds and questions", "means", "one seed", "best seeds")
 MODELS = ("distmult", "complex", "cp")
-
-
-def errors_of(rows: Floats, cluster: NDArray[np.int64]) -> Floats:
-    """(rows,) standard error over clusters of each row's mean."""
-    left = rows - rows.mean(axis=1, keepdims=True)
-    sums = np.array([np.bincount(cluster, weights=row) for row in left])
-    n = sums.shape[1]
-    return np.sqrt(n / (n - 1) * (sums**2).sum(axis=1)) / rows.shape[1]
 
 
 def outcomes(one: Floats, other: Floats, cluster: NDArray[np.int64], rng: np.random.Generator) -> list[bool]:
@@ -56,9 +48,9 @@ def outcomes(one: Floats, other: Floats, cluster: NDArray[np.int64], rng: np.ran
 
     means = np.stack([own.mean(axis=0) for own in (one, other)])
     error, n = clustered_errors(means, cluster)
-    of_mean = errors_of(means, cluster)
+    of_mean = clustered_mean_errors(means, cluster)
     parts = [
-        seed_components(own.mean(axis=1), errors_of(own, cluster), alone)
+        seed_components(own.mean(axis=1), clustered_mean_errors(own, cluster), alone)
         for own, alone in zip((one, other), of_mean, strict=True)
     ]
     sizes = np.array([len(one), len(other)])

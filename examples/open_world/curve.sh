@@ -25,4 +25,4 @@ kgtrec rank W --baseline rescal --option factors=32,96,200 --option iterations=1
 # all systems on all labels, and on a part of them: missing at random, and correlated with what rules@3 finds, which knows
 # up to four rules of each relation and side, and finds 44% of the answers
 kgtrec openworld curve W ranks --densities "0.1 0.3 0.5 0.7 0.9" --correlations "0 $correlation" \
-  --reference rules@3 --repeats "$draws" --out curve | tee curve.txt
+  --correlated-with rules@3 --repeats "$draws" --out curve | tee curve.txt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kgtrec.cli.common import say
 from kgtrec.cli.options import is_mixed
 from kgtrec.data.run import Run
-from kgtrec.errors import CollectionError, FormatError, KgtrecError, nearest
+from kgtrec.errors import CollectionError, KgtrecError, nearest
 from kgtrec.formats.files import reading
 from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
@@ -170,9 +171,12 @@ def _note_ranks(path: str) -> None:
         )
 
 
-def read_families_of(texts: Sequence[str], files: Sequence[str]) -> dict[str, str]:
-    """Return run -> family, from names, patterns and files; a run, named by its file, has at most one family."""
-    from kgtrec.evaluation.families import SEEDS, seeds_of
+def read_families_of(texts: Sequence[str], files: Sequence[str], n: range = range(1, sys.maxsize)) -> dict[str, str]:
+    """Return run -> family, from names, patterns and files; a run, named by its file, has at most one family.
+
+    There are to be ``n`` families, where a run without one counts as its own.
+    """
+    from kgtrec.evaluation.families import SEEDS, family_of_each, seeds_of
     from kgtrec.formats.campaign.pools import read_families
 
     runs = [default_name(file) for file in files]
@@ -195,12 +199,17 @@ def read_families_of(texts: Sequence[str], files: Sequence[str]) -> dict[str, st
                     f"{nearest(pattern, runs)}"
                 )
         else:
-            named = read_families(Path(text))
-            if wrong := next((run for run, family in named.items() if not family.strip()), None):
-                raise FormatError(f"expected a family of each run, found none of {wrong!r}", path=text)
-            if wrong := next((run for run in named if run not in runs), None):
-                raise FormatError(f"expected runs that are given, found {wrong!r}{nearest(wrong, runs)}", path=text)
+            if not Path(text).exists() or Path(text).is_dir():
+                raise KgtrecError(
+                    f"--family: expected seeds, PATTERN=NAME (such as 'transe*=transe') or a file, found {text!r}"
+                    f"{nearest(text, [SEEDS])}"
+                )
+            named = read_families(Path(text), runs)
         for run, family in named.items():
             if family_of.setdefault(run, family) != family:
                 raise KgtrecError(f"--family: expected one family for {run!r}, found {family_of[run]!r} and {family!r}")
+    found = dict.fromkeys(family_of_each(runs, family_of).values())
+    if len(found) not in n:
+        wanted = "two families to compare" if len(n) == 1 else "at least two families to distinguish"
+        raise KgtrecError(f"--family: expected {wanted}, found {len(found)}: {', '.join(found)}; name the seeds of two")
     return family_of

@@ -29,8 +29,8 @@ _POPULATIONS = {
 OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
 QUANTILES = 4  # unless others are asked for
 BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link")
-#: columns beside the values
-_ENDS = ("sd", "least", "most", "low", "high", "effective", "test_low", "test_high", "seeds_low", "seeds_high")
+#: fields of one number per value
+_PER_VALUE = ("least", "most", "low", "high", "effective")
 _MOST_PARTS = 40  # columns of a heat map that can be read
 
 
@@ -53,14 +53,10 @@ class Scores(Framed, PlottedResult):
     most: NDArray[np.float64] | None = None
     drawn: str = ""  # the unit that the intervals resample, "triple" or "question"; "" without intervals
     confidence: float | None = None  # of the intervals
-    # of families, whose values are means over seeds: how many each has, and (systems, measures, items) their standard
-    # deviation; intervals are over test sets and seeds, and these over test sets alone, and over seeds alone
-    seeds: tuple[int, ...] = ()
-    sd: NDArray[np.float64] | None = None
-    test_low: NDArray[np.float64] | None = None
-    test_high: NDArray[np.float64] | None = None
-    seeds_low: NDArray[np.float64] | None = None
-    seeds_high: NDArray[np.float64] | None = None
+    seeds: tuple[int, ...] = ()  # of each family, whose values are means over seeds, and intervals over both
+    # column -> (systems, measures, items) of families: deviation, the standard deviation over seeds, NaN for one; with
+    # intervals also test_low, test_high, seeds_low and seeds_high, over other test sets alone, and other seeds alone
+    over_seeds: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def population(self) -> str:
@@ -69,13 +65,13 @@ class Scores(Framed, PlottedResult):
 
     def to_table(self) -> pa.Table:
         """Return the long form: system, measure, the items, value; where answers are below ends of cut lists least
-        and most; with intervals low, high, effective and drawn; of families also seeds, sd, and with intervals
-        test_low, test_high, seeds_low and seeds_high.
+        and most; with intervals low, high, effective and drawn; of families also seeds and what is in ``over_seeds``.
         """
         columns: dict[str, Any] = {"system": (0, self.systems), "measure": (1, self.measures)}
         columns |= {"seeds": (0, np.array(self.seeds, np.int64))} if self.seeds else {}
         columns |= {name: (2, labels) for name, labels in self.items.items()}
-        columns |= {"value": self.values} | {name: ends for name in _ENDS if (ends := getattr(self, name)) is not None}
+        columns |= {"value": self.values, **self.over_seeds}
+        columns |= {name: numbers for name in _PER_VALUE if (numbers := getattr(self, name)) is not None}
         return long_table(self.values.shape, columns | ({"drawn": self.drawn} if self.drawn else {}))
 
     def tables(self) -> tuple[Table]:
@@ -85,17 +81,17 @@ class Scores(Framed, PlottedResult):
         value = Column(
             "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
         )
-        value = value if self.sd is None else replace(value, deviation="sd")
+        value = replace(value, deviation="deviation") if self.seeds else value
         columns = (*map(Column, ("system", *["seeds"] * bool(self.seeds), *self.items)), value)
-        about = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] if self.seeds else []
-        level = "" if self.confidence is None else f"{100 * self.confidence:.12g}% "
-        note = "; ".join([*about, *([f"{level}intervals over {self.population}"] if self.population else [])])
+        notes = ["mean \N{PLUS-MINUS SIGN} standard deviation over seeds"] * bool(self.seeds)
         if low == "least":
-            note = "; ".join(
-                [*about, "the least and the most that each value can be, of answers below the ends of lists"]
-            )
-            note += f"; not known for {', '.join(unknown)}" if (unknown := self._without_ends()) else ""
-        return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
+            unknown = self._without_ends()
+            notes.append("the least and the most that each value can be, of answers below the ends of lists")
+            notes += [f"not known for {', '.join(unknown)}"] * bool(unknown)
+        elif self.population:
+            level = "" if self.confidence is None else f"{100 * self.confidence:.12g}% "
+            notes.append(f"{level}intervals over {self.population}")
+        return (Table("scores", "", "", self.to_table(), columns, note="; ".join(notes), is_short=True),)
 
     def figures(self) -> tuple[Figure, ...]:
         """Draw totals as systems with intervals, a panel per measure, and breakdowns as a heat map per measure.
@@ -197,10 +193,11 @@ class Scores(Framed, PlottedResult):
         totals = self.values[:, place, 0]
         is_lower_better = imported("measures.names", "better_of")(self.measures[place]) == "lower"
         order = np.argsort(totals if is_lower_better else -totals, kind="stable")
-        rows = {name: ends[order] for name in ("values", *_ENDS) if (ends := getattr(self, name)) is not None}
+        rows = {name: own[order] for name in ("values", *_PER_VALUE) if (own := getattr(self, name)) is not None}
         several = (self.systems, self.tied, self.seeds)
         systems, tied, seeds = (tuple(column[row] for row in order) if column else () for column in several)
-        return replace(self, systems=systems, tied=tied, seeds=seeds, **rows)
+        over_seeds = {name: own[order] for name, own in self.over_seeds.items()}
+        return replace(self, systems=systems, tied=tied, seeds=seeds, over_seeds=over_seeds, **rows)
 
     def to_frame(self, *, wide: bool = False) -> pd.DataFrame:
         """Make a data frame of :meth:`to_table`; ``wide``: a row per system and item, a column per measure."""

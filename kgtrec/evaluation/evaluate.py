@@ -16,16 +16,17 @@ from kgtrec.data.run import Run
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.scores import Scores
 from kgtrec.errors import CollectionError, KgtrecError, counted, unwarned, warn
-from kgtrec.evaluation.families import families_of
+from kgtrec.evaluation.families import families_of, family_of_each
 from kgtrec.evaluation.given import AnyQrels, Systems
-from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
+from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective, without_interval
 from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
 from kgtrec.evaluation.prepared import Prepared, prepared
 from kgtrec.evaluation.sampled import estimated_scores
 from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
 from kgtrec.evaluation.summarise import ItemValues, summarise
-from kgtrec.kernels.statistics.training_seeds import deviation, seeds_reach
+from kgtrec.kernels.statistics.ratio_intervals import Quotients, t_interval
+from kgtrec.kernels.statistics.training_seeds import deviation
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, digits_of
 
 
@@ -157,6 +158,8 @@ def evaluate(
         if idle := [name for name, used in (*given, ("families", families)) if used]:
             raise KgtrecError(f"expected no --{idle[0]} with a sample of the judgements, found one; leave it out")
         return estimated_scores(qrels, systems, measures, 0.95 if confidence is None else confidence, scoring)
+    if families is not None:
+        family_of_each(list(systems) if isinstance(systems, Mapping) else None, families)
     inputs = prepared(qrels, systems, measures, scoring, per, quantiles)
     collection, judgements = inputs.scoring.collection, inputs.qrels
     intervals = None
@@ -191,11 +194,8 @@ def evaluate(
     scores = _scored(inputs, matched_systems(), intervals, families)
     for _, line in no_better_than_chance(compared_with_chance):
         warn(line)
-    _warn_moved(
-        moved,
-        (sum(scores.seeds) or len(scores.systems))
-        * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures),
-    )
+    n_systems = sum(scores.seeds) or len(scores.systems)
+    _warn_moved(moved, n_systems * sum(isinstance(measure, ParsedMeasure) for measure in inputs.measures))
     return scores
 
 
@@ -297,9 +297,10 @@ def _by_family(
                     f"{measure.label}: expected the same questions for all seeds of {family}, found {len(first)} and "
                     f"{different[0]}, or others; count questions that a run lacks as empty lists (missing='zero')"
                 )
-    values, sd = means(scores.values), np.array([deviation(scores.values[own]) for own in families.values()])
-    n, tied = [len(own) for own in families.values()], tuple(means(np.array(scores.tied)).tolist())
-    found = replace(scores, systems=tuple(families), values=values, tied=tied, seeds=tuple(n), sd=sd)
+    values, tied = means(scores.values), tuple(means(np.array(scores.tied)).tolist())
+    seeds = tuple(len(own) for own in families.values())
+    over_seeds = {"deviation": np.array([deviation(scores.values[own]) for own in families.values()])}
+    found = replace(scores, systems=tuple(families), values=values, tied=tied, seeds=seeds, over_seeds=over_seeds)
     if scores.least is not None and scores.most is not None:
         found = replace(found, least=means(scores.least), most=means(scores.most))
     if intervals is None:
@@ -312,13 +313,17 @@ def _by_family(
         ]
         for family, own in families.items()
     ]
-    ends = dict(
-        zip(("test_low", "test_high", "low", "high", "effective"), np.array(spans).transpose(2, 0, 1, 3), strict=True)
-    )
-    half = seeds_reach(sd, np.array(n)[:, None, None], intervals.confidence)
-    found = replace(found, **ends, drawn=intervals.drawn, confidence=intervals.confidence)
-    found = replace(found, seeds_low=values - half, seeds_high=values + half)
-    _warn_without_interval(found, intervals.drawn, inputs)
+    *of_test, low, high, effective = np.array(spans).transpose(2, 0, 1, 3)
+    drawn, confidence = intervals.drawn, intervals.confidence
+    n = np.array(seeds)[:, None]
+    error, of_seeds = over_seeds["deviation"] / np.sqrt(n[:, None]), []
+    for place, measure in enumerate(inputs.measures):
+        parts = Quotients(values[:, place], error[:, place], n)
+        of_seeds.append(t_interval(parts, confidence, measure.record.bounds))
+    ends = (*of_test, *np.array(of_seeds).transpose(1, 2, 0, 3))
+    over_seeds |= zip(("test_low", "test_high", "seeds_low", "seeds_high"), ends, strict=True)
+    found = replace(found, low=low, high=high, effective=effective, drawn=drawn, confidence=confidence)
+    _warn_without_interval(found, drawn, inputs)
     return found
 
 
@@ -343,22 +348,19 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
     """Warn of the measures with too few units for an interval, and give their number."""
     lacking, way_out = [], False
     for place, measure in enumerate(inputs.measures):
-        low = scores.low if scores.test_low is None else scores.test_low
+        low = scores.over_seeds.get("test_low", scores.low)
         if low is None or scores.effective is None or measure.record.form == "z":
             continue
         without = np.isnan(low[:, place]) & ~np.isnan(scores.values[:, place])
         if measure.record.aggregate == "sum" or not without.any():
             continue
         effective = scores.effective[:, place][without]
+        if scores.seeds and measure.record.aggregate != "mean":
+            lacking.append(f"{measure.label} (means over seeds are no means over {measure.items})")
+            continue
         least = least_effective(measure, drawn, alike=inputs.weighting.by_question(measure))
-        few = effective[effective < least]
-        why = [f"one {drawn}, or all equal"] * bool(np.isnan(effective).any())
-        if len(few):
-            way_out |= drawn == "question" and measure.items == "answers"
-            ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
-            why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
-        of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
-        lacking.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
+        way_out |= bool((effective < least).any()) and drawn == "question" and measure.items == "answers"
+        lacking.append(without_interval(measure.label, effective, least, drawn, f"{without.size} values"))
     if lacking:
         warn(
             f"no interval for {', '.join(lacking)}"

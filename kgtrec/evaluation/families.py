@@ -26,8 +26,41 @@ def seeds_of(names: Sequence[str]) -> dict[str, str]:
     return {name: found["family"] for name in names if (found := _SEED.fullmatch(name))}
 
 
+def family_of_each(names: Sequence[str] | None, families: str | Mapping[str, str]) -> dict[str, str]:
+    """Return the family of each system; without names only what is wrong in any case is refused.
+
+    Raises
+    ------
+    KgtrecError
+        If a family is given to a system that is not there, is no text, or has the name of a system outside it.
+
+    Examples
+    --------
+    >>> family_of_each(["a.s1", "b", "a.s2"], "seeds")
+    {'a.s1': 'a', 'b': 'b', 'a.s2': 'a'}
+    """
+    if not (isinstance(families, Mapping) or families == SEEDS):
+        raise KgtrecError(f"expected {SEEDS!r} or a mapping from system to family, found {families!r}")
+    family_of = families if isinstance(families, Mapping) else seeds_of(names or ())
+    if wrong := next((name for name, family in family_of.items() if not isinstance(family or "", str)), None):
+        raise KgtrecError(
+            f"expected a text as the family of {wrong!r}, found {family_of[wrong]!r}; leave out one without"
+        )
+    if names is None:
+        return {}
+    if wrong := next((name for name in family_of if name not in names), None):
+        raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(str(wrong), names)}")
+    named = set(family_of.values())
+    if wrong := next((name for name in names if name in named and not family_of.get(name)), None):
+        raise KgtrecError(
+            f"expected another name for the family {wrong!r}, found a system of that name outside it; rename one, or "
+            f"give the system that family too (--family {wrong}={wrong})"
+        )
+    return {name: family_of.get(name) or name for name in names}
+
+
 def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict[str, NDArray[np.intp]]:
-    """Return the places of the systems of each family, in the order of their first ones.
+    """Return the places of the systems of each family, by name; the families are in the order of their first ones.
 
     Parameters
     ----------
@@ -39,7 +72,7 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     Raises
     ------
     KgtrecError
-        If a family is given to a system that is not there.
+        As :func:`family_of_each`.
 
     Warns
     -----
@@ -51,15 +84,11 @@ def families_of(names: Sequence[str], families: str | Mapping[str, str]) -> dict
     >>> {family: own.tolist() for family, own in families_of(["a.s1", "b", "a.s2"], "seeds").items()}
     {'a': [0, 2], 'b': [1]}
     """
-    if isinstance(families, str):
-        if families != SEEDS:
-            raise KgtrecError(f"expected {SEEDS!r} or a mapping from system to family, found {families!r}")
-        families = seeds_of(names)
-    if wrong := next((name for name in families if name not in names), None):
-        raise KgtrecError(f"expected families of these systems, found {wrong!r}{nearest(wrong, names)}")
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        places.setdefault(families.get(name) or name, []).append(place)
+    family_of = family_of_each(names, families)
+    # by name, so that no digit depends on the order of the systems
+    places: dict[str, list[int]] = {family: [] for family in family_of.values()}
+    for name in sorted(names):
+        places[family_of[name]].append(names.index(name))
     if len(places) == len(names):
         warn(
             "no family has several systems, so deviations, intervals and tests are without seeds; names such as "

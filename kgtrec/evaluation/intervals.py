@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 Drawn = Literal["triple", "question"]
 DRAWN: tuple[Drawn, ...] = get_args(Drawn)
 LEAST_EFFECTIVE = 60.0  # units, if one that was not sampled may outweigh all others; see least_effective
-_LEAST_BOUNDED = 5.0  # units, if none can: Student's t is no wider than 1.4 times the normal interval
+LEAST_BOUNDED = 5.0  # units, if none can: Student's t is no wider than 1.4 times the normal interval
 # bounds of the mean of linked values, if they are not the bounds of the measure
 _LINKED_BOUNDS: dict[Aggregate, tuple[float, float]] = {
     "geometric mean": (0.0, np.inf),
@@ -65,7 +65,7 @@ class Intervals:
     def __init__(self, confidence: float, qrels: Qrels, triple: NDArray[np.int64] | None = None) -> None:
         between_0_and_1("a confidence", confidence)
         self.confidence, self._triple = confidence, triple
-        self._question = qrels.question[qrels.grade >= 1]
+        self._question, self._by_label = qrels.question[qrels.grade >= 1], qrels.questions.byte_order
         self._key: tuple[str, bytes, bytes] | None = None
         self._units: Units
 
@@ -97,10 +97,14 @@ class Intervals:
         """Compute the intervals of the mean over the seeds of a system, over other test sets, and other seeds too.
 
         (5, size): the ends of both, and the effective number of units. The items of all seeds are the same. NaN as for
-        one system, and for medians; the last ends for one seed.
+        one system, whose interval one seed has alone; and where the value is no mean, so that the mean of those of
+        seeds is another number than the value of their mean.
         """
+        if len(seeds) == 1:
+            alone = self.of(measure, seeds[0], size, name, alike=alike)
+            return np.vstack([alone.ends, np.full((2, size), np.nan), alone.effective])
         record = measure.record
-        if record.form == "z" or record.aggregate in ("sum", "median") or not len(seeds[0].value):
+        if record.form == "z" or record.aggregate != "mean" or not len(seeds[0].value):
             return np.full((5, size), np.nan)
         units = self._units_of(measure, seeds[0], size)
         parts = [fraction(measure, items) for items in seeds]
@@ -110,7 +114,7 @@ class Intervals:
         error, freedom = both_sources(
             whole.error, whole.effective - 1, [between], [noise], [[1 / len(seeds)]], [[len(seeds)]]
         )
-        both = Quotients(whole.value, error, np.where(np.isnan(between), np.nan, freedom + 1))
+        both = Quotients(whole.value, error, freedom + 1)
         over = (interval_of(measure, each, self.confidence) for each in (whole, both))
         shown = [self._shown(measure, ends, whole.effective, seeds[0], name, alike=alike) for ends in over]
         return np.vstack([*(own.ends for own in shown), whole.effective])
@@ -134,7 +138,7 @@ class Intervals:
         if key != self._key:
             self._key = key
             if self._triple is None:
-                self._units = Units.of(items.question, items.group, size)
+                self._units = Units.of(self._by_label[items.question], items.group, size)
             elif measure.items == "answers":
                 self._units = Units.of(self._triple, items.group, size)
             else:
@@ -190,7 +194,24 @@ def least_effective(measure: AnyMeasure, drawn: Drawn, *, alike: bool = False) -
         record.aggregate == "mean" and (record.better == "lower" or record.lower_is_better)
     )
     of_any_size = drawn == "question" and measure.items == "answers" and not alike
-    return LEAST_EFFECTIVE if of_ranks or of_any_size else _LEAST_BOUNDED
+    return LEAST_EFFECTIVE if of_ranks or of_any_size else LEAST_BOUNDED
+
+
+def without_interval(label: str, effective: Floats, least: float, drawn: Drawn, of: str) -> str:
+    """Return a measure and why values have no interval, from their effective numbers of units; ``of`` so many values.
+
+    Examples
+    --------
+    >>> without_interval("micro.MRR", np.array([2.84, 3.1, np.nan]), 60, "question", "4 values")
+    'micro.MRR (2.8 to 3.1 effective questions, 60 needed or one question, or all equal; 3 of 4 values)'
+    """
+    few = effective[effective < least]
+    why = [f"one {drawn}, or all equal"] * bool(np.isnan(effective).any())
+    if len(few):
+        ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
+        why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
+    several = "" if of.startswith("1 ") else f"; {len(effective)} of {of}"
+    return f"{label} ({' or '.join(why)}{several})" if why else label
 
 
 def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Floats, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
@@ -15,18 +16,22 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import long_table
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.lazy import imported
+from kgtrec.data.qrels import Qrels
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
-from kgtrec.evaluation.families import families_of
+from kgtrec.evaluation.families import families_of, family_of_each
+from kgtrec.evaluation.given import qrels_of
+from kgtrec.evaluation.intervals import LEAST_BOUNDED, LEAST_EFFECTIVE, Drawn, least_effective, without_interval
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
 from kgtrec.evaluation.sampled import SampleEstimates, sample_estimates
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.compact_letters import compact_letters
+from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
 from kgtrec.kernels.statistics.resampled_tests import BootstrapTest, Part, ResampledTest, TukeyTest
 from kgtrec.kernels.statistics.training_seeds import deviation, pairs_over_both, seed_components
-from kgtrec.measures.names import better_of
+from kgtrec.measures.names import better_of, parse_measure
 from kgtrec.workers.results import Helper, Piece, number_of_workers, results
 
 if TYPE_CHECKING:
@@ -87,7 +92,7 @@ class Power(Framed, PlottedResult):
     # NaN for systems with items that have no value
     preferred: NDArray[np.float64] | None = None
     seeds: tuple[int, ...] = ()  # of families, which are the systems then; values are means over seeds
-    sd: NDArray[np.float64] | None = None  # (measures, families) standard deviation of the value over seeds
+    deviation: NDArray[np.float64] | None = None  # (measures, families) standard deviation of the value over seeds
     of_test: NDArray[np.float64] | None = None  # (measures, tests, pairs) the difference that each test is about
 
     def __repr__(self) -> str:
@@ -274,9 +279,9 @@ class Power(Framed, PlottedResult):
         if self.preferred is not None:
             columns += (Column("decided", form="share", digits=1), Column("agreeing", form="share", digits=1))
         measures = Table("measures", "Discriminative power", self._head(), table, columns, distinct_tests(table))
-        return (measures, self._pairs(), *([] if self.sd is None else [self._families(self.sd)]))
+        return (measures, self._pairs(), *([] if self.deviation is None else [self._families(self.deviation)]))
 
-    def _families(self, sd: NDArray[np.float64]) -> Table:
+    def _families(self, deviations: NDArray[np.float64]) -> Table:
         """The families of each measure, the best first, with letters that those share which do not differ."""
         n, parts = len(self.systems), []
         main, (first, second) = self.tests.index(self.main_test), self.pairs
@@ -289,7 +294,7 @@ class Power(Framed, PlottedResult):
                 "system": [self.systems[row] for row in order],
                 "seeds": np.array(self.seeds)[order],
                 "value": self.value[place, order],
-                "sd": sd[place, order],
+                "deviation": deviations[place, order],
                 "groups": imported("report.cells", "letters_of")(compact_letters(differ[np.ix_(order, order)])),
             }
             parts.append(long_table((n,), columns))
@@ -316,7 +321,7 @@ class Power(Framed, PlottedResult):
             Column("difference", form="difference"),
             *sizes,
             Column("p", form="p", least=least),
-            Column("p_adjusted", "adjusted", form="p", least=least),
+            *([Column("p_adjusted", "adjusted", form="p", least=least)] if n_pairs > 1 else []),
         )
         caption = (
             "differences are first minus second"
@@ -372,10 +377,12 @@ def power_columns(alpha: float) -> tuple[Column, ...]:
 
 def families_table(data: pa.Table, alpha: float, key: str = "families", title: str = "Families") -> Table:
     """Return the table of families, whose letters are of tests over seeds and questions at level ``alpha``."""
-    value = Column("value", digits="measure", better="measure", deviation="sd", groups="groups", among=("measure",))
+    parts: Any = {"deviation": "deviation", "groups": "groups", "among": ("measure",)}
+    value = Column("value", digits="measure", better="measure", **parts)
+    holm = ", Holm" * (pc.count_distinct(data["system"]).as_py() > 2)
     caption = (
         "Mean \N{PLUS-MINUS SIGN} standard deviation over seeds. Families that share a letter do not differ "
-        f"significantly over seeds and questions (p < {alpha:g}, Holm)."
+        f"significantly over seeds and questions (p < {alpha:g}{holm})."
     )
     if single := pc.unique(data["system"].filter(pc.equal(data["seeds"], 1))).to_pylist():
         caption += f"\nOne seed, taken to vary as the other family of a pair, if that has several: {', '.join(single)}."
@@ -505,6 +512,10 @@ def power(
         sample = sample_estimates(qrels, systems, measures, Scoring(**scoring))
         sample.warn_of_few_questions()
         return _power_of_sample(sample, alpha)
+    if families is not None:
+        family_of_each(list(systems) if isinstance(systems, Mapping) else None, families)
+        qrels = qrels if systems is None else qrels_of(qrels)
+    drawn: Drawn = "question" if isinstance(qrels, Qrels) else "triple"  # as for intervals of values
     items = scored_items(qrels, systems, measures, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
@@ -525,7 +536,7 @@ def power(
             "(kgtrec meta compare has its bootstrap interval)"
         ) from None
     if families is not None:
-        return _power_of_families(items, samples, families_of(compared, families), alpha)
+        return _power_of_families(items, samples, families_of(compared, families), alpha, drawn)
     made = tuple(test for test in POWER_TESTS if test in asked)
     seed = scoring.get("seed", 0)
     pairs = PairTests(samples, compared, made, repeats, by_question=resample == "question", seed=seed)
@@ -552,16 +563,9 @@ def power(
 
 def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
     """The differences that judging the whole pool would give, with their tests and intervals."""
-    from scipy.special import stdtr
-
     if len(sample.systems) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(sample.systems)}")
     difference, *errors = (part.T for part in sample.differences())
-    error = np.stack(errors, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(error > 0, difference[:, None] / error, np.nan)
-    p = 2 * stdtr(sample.freedom, -np.abs(statistic))
-    half = sample.quantile(1 - alpha) * error
     n = np.full(len(sample.measures), sample.layout.n_questions)
     unknown = np.full(difference.shape, np.nan)
     return Power(
@@ -579,12 +583,19 @@ def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
         difference,
         unknown,
         unknown,
-        statistic,
-        p,
-        np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p]),
-        difference[:, None] - half,
-        difference[:, None] + half,
+        **_t_tests(difference[:, None], np.stack(errors, axis=1), np.array(sample.freedom), alpha),
     )
+
+
+def _t_tests(difference: Floats, error: Floats, freedom: NDArray[Any], alpha: float) -> dict[str, Any]:
+    """The fields of tests and intervals, (measures, tests, pairs) each."""
+    from scipy.special import stdtr, stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(error > 0, difference / error, np.nan)
+    p, half = 2 * stdtr(freedom, -np.abs(statistic)), stdtrit(freedom, 1 - alpha / 2) * error
+    adjusted = np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p])
+    return {"statistic": statistic, "p": p, "adjusted": adjusted, "low": difference - half, "high": difference + half}
 
 
 def _preferred(sample: PairedSample, scores: ItemScores) -> Floats:
@@ -599,60 +610,72 @@ def _power_of_families(
     samples: Sequence[PairedSample],
     families: Mapping[str, NDArray[np.intp]],
     alpha: float,
+    drawn: Drawn,
 ) -> Power:
     """Tests of the families' means over seeds and questions, and of their best seeds over questions."""
-    from scipy.special import stdtr, stdtrit
-
     if len(families) < 2:
         raise KgtrecError(
             f"expected at least two families to distinguish, found {len(families)}: {', '.join(families)}"
         )
-    every, several = list(items.values()), list(families.values())
-    n_seeds, value = np.array([len(own) for own in several]), np.array([totals(scores) for scores in every])
-    shape = len(every), len(SEED_TESTS), len(several) * (len(several) - 1) // 2
-    difference, error, freedom = np.full((3, *shape), np.nan)
-    averaged = []
+    value, several = np.array([totals(scores) for scores in items.values()]), list(families.values())
+    averaged, tests = [], []
     with np.errstate(invalid="ignore"):  # of infinities
-        for place, (scores, sample) in enumerate(zip(every, samples, strict=True)):
-            rising = value[place] if scores.higher_is_better else -value[place]
-            means = np.stack([sample.value[own].mean(axis=0) for own in several])
-            known = np.array([sample.known[own].all() for own in several])
-            averaged.append(replace(sample, value=means, known=known))
-            for test, rows in enumerate((means, sample.value[[own[np.argmax(rising[own])] for own in several]])):
-                difference[place, test] = paired_tests.differences(rows)[0]
-                error[place, test], n_clusters = paired_tests.clustered_errors(rows, sample.cluster)
-                freedom[place, test] = n_clusters - 1
-            alone = [  # error of each one's mean
-                paired_tests.clustered_errors(np.stack([row, np.zeros(len(row))]), sample.cluster)[0][0]
-                for row in (*sample.value, *means)
-            ]
-            parts = [
-                seed_components(sample.value[own].mean(axis=1), np.array(alone)[own], of_mean)
-                for own, of_mean in zip(several, alone[len(sample.value) :], strict=True)
-            ]
-            between, noise = np.array(parts).T
-            mine = error[place, 0], freedom[place, 0]
-            error[place, 0], freedom[place, 0] = pairs_over_both(*mine, between, noise, n_seeds)
-    statistic = np.divide(difference, error, out=np.full(shape, np.nan), where=error > 0)
-    half = np.where(error > 0, stdtrit(freedom, 1 - alpha / 2) * error, np.nan)
-    p = 2 * stdtr(freedom, -np.abs(statistic))
+        for own, scores, sample in zip(value, items.values(), samples, strict=True):
+            means = np.stack([sample.value[seeds].mean(axis=0) for seeds in several])
+            averaged.append(replace(sample, value=means, known=np.array([sample.known[own].all() for own in several])))
+            rising = own if scores.higher_is_better else -own
+            best = sample.value[[seeds[np.argmax(rising[seeds])] for seeds in several]]
+            tests.append((_over_seeds(sample, means, several), _over_questions(best, sample.cluster)))
+    difference, error, freedom, effective = np.array(tests).transpose(2, 0, 1, 3)
+    tested = _t_tests(difference, error, freedom, alpha)
+    least = [_least_effective(scores, drawn) for scores in items.values()]
+    is_known = effective >= np.reshape(least, (-1, 1, 1))
+    tested |= {end: np.where(is_known, tested[end], np.nan) for end in ("low", "high")}
     found = Power(
         tuple(families),
         tests=SEED_TESTS,
         repeats=0,
         value=np.stack([value[:, own].mean(axis=1) for own in several], axis=1),
         **_measured(items, averaged, alpha),
-        statistic=statistic,
-        p=p,
-        adjusted=np.array([[paired_tests.holm(own) for own in of_measure] for of_measure in p]),
-        low=difference - half,
-        high=difference + half,
-        seeds=tuple(n_seeds.tolist()),
-        sd=np.stack([deviation(value[:, own].T) for own in several], axis=1),
+        **tested,
+        seeds=tuple(map(len, several)),
+        deviation=np.stack([deviation(value[:, own].T) for own in several], axis=1),
         of_test=difference,
     )
     _warn_undefined(found, averaged)
+    each = zip(items, least, effective, ~np.isnan(found.p) & ~is_known, strict=True)
+    of = f"{found.p[0].size} differences"
+    if few := [without_interval(label, n[rows], own, "question", of) for label, own, n, rows in each if rows.any()]:
+        warn(f"no interval for {', '.join(few)}")
     return found
+
+
+def _least_effective(scores: ItemScores, drawn: Drawn) -> float:
+    """The effective number of questions that an interval of a difference needs: as many units as that of a value."""
+    with suppress(MeasureError):
+        return least_effective(parse_measure(scores.measure), drawn)
+    return LEAST_BOUNDED if scores.higher_is_better else LEAST_EFFECTIVE
+
+
+def _over_questions(rows: Floats, cluster: NDArray[np.int64]) -> Floats:
+    """(4, pairs) differences of the means of rows, standard errors, degrees of freedom, and effective questions."""
+    difference = paired_tests.differences(rows)[0]
+    error, n_clusters = paired_tests.clustered_errors(rows, cluster)
+    units, one = Units.of(cluster, np.zeros(len(cluster), np.int32), 1), np.ones(len(cluster))
+    each = zip(*paired_tests.pairs(len(rows)), strict=True)
+    effective = [quotients(units, rows[first] - rows[second], one).effective[0] for first, second in each]
+    return np.stack([difference, error, np.full(len(error), n_clusters - 1.0), effective])
+
+
+def _over_seeds(sample: PairedSample, means: Floats, families: Sequence[NDArray[np.intp]]) -> Floats:
+    """(4, pairs) the same of the means over seeds of each family, over questions and seeds."""
+    difference, error, freedom, effective = _over_questions(means, sample.cluster)
+    of_seed, of_mean = (paired_tests.clustered_mean_errors(rows, sample.cluster) for rows in (sample.value, means))
+    seeds = zip(families, of_mean, strict=True)
+    parts = [seed_components(sample.value[own].mean(axis=1), of_seed[own], of_all) for own, of_all in seeds]
+    between, noise = np.transpose(parts)
+    n_seeds = np.array([len(own) for own in families])
+    return np.stack([difference, *pairs_over_both(error, freedom, between, noise, n_seeds), effective])
 
 
 def _measured(items: Mapping[str, ItemScores], samples: Sequence[PairedSample], alpha: float) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class Withstanding(Framed, PlottedResult):
     pairs of systems that a test distinguishes, and ``wrong`` the share that it distinguishes in the opposite of their
     order under the complete labels. ``bias`` is the score minus that under the complete labels, mean over systems.
     ``favour`` is the bias of the systems that the labels come from minus that of the others: of those that were pooled
-    minus those that were not, or of the systems outside the family whose answers lack labels minus those in it. Both
+    minus those that were not, or of all other systems minus those that missing labels are correlated with. Both
     are in the measure's own units, and below 0 is better where lower is.
     """
 
@@ -181,7 +181,7 @@ def withstand(
     densities: Sequence[float] = DENSITIES,
     draws: int = 5,
     depth: int = 20,
-    family: Sequence[str] | None = None,
+    correlated_with: Sequence[str] | None = None,
     correlation: float = 0.2,
     workers: int | None = None,
     executor: Helper | None = None,
@@ -197,7 +197,7 @@ def withstand(
     - ``random``: each triple alike.
     - ``popularity``: triples of entities with few train facts are more often without label. The order in which they
       lose it is drawn with weights: 1 + the number of train facts of the head and of the tail.
-    - ``correlated``: that a fact lacks its label, and that a system of the ``family`` finds the answer, are correlated.
+    - ``correlated``: that a fact lacks its label, and that one of ``correlated_with`` finds the answer, are correlated.
       Found: among the first R of its list, with R the number of the question's answers. False triples: at random.
     - ``pooled``: half of the systems, drawn at random, were pooled, and people judged their lists from the top down to
       the place at which a share ``density`` of the facts was found, or to ``depth``.
@@ -222,7 +222,7 @@ def withstand(
         Sets of labels per reason and density; of ``left-out`` there is one per system.
     depth : int
         Greatest depth of a pool.
-    family : sequence of str, optional
+    correlated_with : sequence of str, optional
         Names of systems. Default: of those with the same text before ``@`` as the one that finds most.
     correlation : float
         From -1 to 1; where it is not possible at a density, the nearest possible one.
@@ -284,7 +284,7 @@ def withstand(
     if measures is None:
         measures = MEASURES + (POOL_MEASURES if np.any(judgements_of(complete).grade == 0) else ())
     inputs = prepared(complete, systems, measures, Scoring(**scoring).without("sides", "weights"))
-    work = _Work.of(inputs, family, depth, float(correlation))
+    work = _Work.of(inputs, correlated_with, depth, float(correlation))
     n_draws = {reason: len(work.systems) if reason == "left-out" else draws for reason in chosen}
     pieces = [
         (reason, float(density), draw) for reason in chosen for density in densities for draw in range(n_draws[reason])
@@ -326,7 +326,7 @@ class _Work:
     correlation: float
 
     @classmethod
-    def of(cls, inputs: Prepared, family: Sequence[str] | None, depth: int, correlation: float) -> _Work:
+    def of(cls, inputs: Prepared, correlated_with: Sequence[str] | None, depth: int, correlation: float) -> _Work:
         systems, qrels, collection = list(inputs.systems), inputs.qrels, inputs.scoring.collection
         if collection is None or collection.is_alignment:
             raise KgtrecError("expected qrels with a collection of triple questions, found none: give the collection")
@@ -335,27 +335,11 @@ class _Work:
         # what the complete labels lack is settled; an answer that a part of them lacks is a candidate
         scoring = replace(inputs.scoring, unlisted_answers="candidates")
         options = {field.name: getattr(scoring, field.name) for field in fields(scoring)}
-        entities = collection.entities.extended(qrels.entities.labels)
-        topic, entity = collection.topics_of(qrels.questions), entities.encode(qrels.entities.labels)
-        every = collection.questions.triples(topic[qrels.question], entity[qrels.entity])
-        every = replace(every, entities=entities)
-        _, first, of = np.unique(every.keys(), return_index=True, return_inverse=True)
-        triples, n, relevant = every.take(first), len(first), qrels.grade >= 1
-        degree = degrees(replace(collection.train, entities=entities))
-        size = np.bincount(qrels.question[relevant], minlength=len(qrels.questions))
-        place, found = np.full((len(systems), n), np.inf), np.zeros((len(systems), len(qrels)), np.bool_)
-        for own, is_found, system in zip(place, found, systems, strict=True):
-            places = match(system, qrels, scoring.ties, scoring.seed).places
-            np.minimum.at(own, of[places.judged], places.position)
-            is_found[places.judged] = places.position <= size[qrels.question[places.judged]]
-        found &= relevant
-        names = [system.name for system in systems]
-        for name in family or ():
-            one_of("a family among the systems", name, names)
-        first_name = max(zip(found.sum(axis=1).tolist(), names, strict=True))[1].partition("@")[0]
-        is_family = np.array([name in family if family else name.partition("@")[0] == first_name for name in names])
-        weight = (1 + degree[triples.head] + degree[triples.tail]).astype(np.float64)
-        answers, of_family = (np.bincount(of[rows], minlength=n) for rows in (relevant, found[is_family].any(axis=0)))
+        of, triples, weight = _distinct_triples(qrels, collection)
+        place, found = _places(systems, qrels, scoring, of)
+        is_family = _correlated([system.name for system in systems], found, correlated_with)
+        rows = qrels.grade >= 1, found[is_family].any(axis=0)
+        answers, of_family = (np.bincount(of[own], minlength=len(triples)) for own in rows)
         full = item_scores(qrels, systems, inputs.measures, **options)
         return cls(
             qrels, systems, options, full, of, triples, weight, answers, of_family, place, is_family, depth, correlation
@@ -410,6 +394,37 @@ class _Work:
             if not np.isnan(low) and wanted != 0:
                 kept[is_true] = ~missing_in_correlation(key[is_true], *counts, n_missing, wanted)
         return kept, favoured
+
+
+def _distinct_triples(qrels: Qrels, collection: Collection) -> tuple[NDArray[np.intp], Triples, Floats]:
+    """The triple of each judgement, these triples, and their popularity."""
+    entities = collection.entities.extended(qrels.entities.labels)
+    topic, entity = collection.topics_of(qrels.questions), entities.encode(qrels.entities.labels)
+    every = collection.questions.triples(topic[qrels.question], entity[qrels.entity])
+    every = replace(every, entities=entities)
+    _, first, of = np.unique(every.keys(), return_index=True, return_inverse=True)
+    triples, degree = every.take(first), degrees(replace(collection.train, entities=entities))
+    return of, triples, (1 + degree[triples.head] + degree[triples.tail]).astype(np.float64)
+
+
+def _places(systems: Sequence[System], qrels: Qrels, scoring: Scoring, of: NDArray[np.intp]) -> tuple[Floats, Mask]:
+    """(systems, triples) the best place in a list, and (systems, judgements) whether an answer is found."""
+    relevant = qrels.grade >= 1
+    size = np.bincount(qrels.question[relevant], minlength=len(qrels.questions))
+    place, found = np.full((len(systems), of.max() + 1), np.inf), np.zeros((len(systems), len(qrels)), np.bool_)
+    for own, is_found, system in zip(place, found, systems, strict=True):
+        places = match(system, qrels, scoring.ties, scoring.seed).places
+        np.minimum.at(own, of[places.judged], places.position)
+        is_found[places.judged] = places.position <= size[qrels.question[places.judged]]
+    return place, found & relevant
+
+
+def _correlated(names: Sequence[str], found: Mask, chosen: Sequence[str] | None) -> Mask:
+    """(systems,) the chosen ones, or those named like the one that finds most."""
+    for name in chosen or ():
+        one_of("correlated_with among the systems", name, names)
+    first_name = max(zip(found.sum(axis=1).tolist(), names, strict=True))[1].partition("@")[0]
+    return np.isin(names, chosen or [name for name in names if name.partition("@")[0] == first_name])
 
 
 def _last(order: Floats, density: float) -> float:

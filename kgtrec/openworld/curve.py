@@ -66,7 +66,7 @@ class OpenWorldCurve(Framed, PlottedResult):
     measures: tuple[str, ...]  # (m,)
     correlations: tuple[float, ...]  # (c,) requested
     densities: tuple[float, ...]  # (d,) requested
-    reference: str  # system whose found answers missing labels are correlated with; "" without correlation
+    correlated_with: str  # system whose found answers missing labels are correlated with; "" without correlation
     seed: int
     n_facts: int  # of the complete labels
     n_questions: int
@@ -75,7 +75,7 @@ class OpenWorldCurve(Framed, PlottedResult):
     sparse: Floats  # (c, d, draws, m, s)
     theory: Floats  # (c, d, m, s) by the open-world model; NaN for measures that it does not cover
     density: Floats  # (c, d, draws) achieved
-    correlation: Floats  # (c, d, draws) achieved for the reference; NaN without one
+    correlation: Floats  # (c, d, draws) achieved for correlated_with; NaN without one
     own_correlation: Floats  # (c, d, s) between missing and found by each system, mean over draws
 
     @property
@@ -124,7 +124,9 @@ class OpenWorldCurve(Framed, PlottedResult):
 
     def _across(self, c: int, name: str, title: str, form: dict[str, Any], parts: Mapping[str, pa.Table]) -> Table:
         correlation = self.correlations[c]
-        caption = _missing(correlation) + (f" with the answers that {self.reference} finds" if correlation else "")
+        caption = _missing(correlation) + (
+            f" with the answers that {self.correlated_with} finds" if correlation else ""
+        )
         table = parts["inconsistency" if name == "wrong" else "degradation"]
         rows = [
             place
@@ -230,7 +232,7 @@ def open_world_curve(
     *,
     densities: Sequence[float] = DENSITIES,
     correlations: Sequence[float] = (0.0,),
-    reference: str | None = None,
+    correlated_with: str | None = None,
     draws: int = 1,
     found_at: int = 1,
     ties: str | None = None,
@@ -254,9 +256,9 @@ def open_world_curve(
     densities : sequence of float
         Shares of the facts that are labelled, in (0, 1].
     correlations : sequence of float
-        Correlation of two events: the label of an answer is missing, and the reference finds the answer. 0: missing at
-        random.
-    reference : str, optional
+        Correlation of two events: the label of an answer is missing, and the system ``correlated_with`` finds the
+        answer. 0: missing at random.
+    correlated_with : str, optional
         The system that missing labels are correlated with. Default: the strongest.
     draws : int
         Number of sets of labels per density and correlation.
@@ -315,10 +317,9 @@ def open_world_curve(
     found = np.stack([found_answers(true, system, at=found_at) for system in several])
     strength = found.mean(axis=1)
     names = [system.name for system in several]
-    if reference is not None:
-        one_of("a reference among the systems", reference, names)
-    asked = int(strength.argmax()) if reference is None else names.index(reference)
-    chosen = asked if any(correlations) else None
+    asked = names[int(strength.argmax())] if correlated_with is None else correlated_with
+    one_of("correlated_with among the systems", asked, names)
+    chosen = names.index(asked) if any(correlations) else None
 
     def labels(c: int, d: int, draw: int) -> SparseLabels:
         known = None if chosen is None else found[chosen]

@@ -61,6 +61,38 @@ def test_compare_takes_the_seeds_of_two(files, capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("evaluate", "--family", "one"), "seeds, PATTERN=NAME (such as 'transe*=transe') or a file, found 'one'"),
+        (("evaluate", "--family", "sed"), "or a file, found 'sed'; did you mean seeds?"),
+        (("evaluate", "--family", "one*=three"), "expected another name for the family 'three'"),
+        (("meta power", "--family", "*=all"), "expected at least two families to distinguish, found 1: all"),
+        (
+            ("meta compare",),
+            "two systems to compare, found 5; name two, or compare two models with all seeds of each (--f",
+        ),
+    ],
+)
+def test_a_wrong_family_is_refused_with_a_way_out(files, arguments, expected, capsys):
+    """Before anything is scored."""
+    command, *options = arguments
+    assert expected in refusal(capsys, *command.split(), *files, "-m", "RR", *options)
+
+
+def test_a_line_of_a_file_of_families_is_named(files, capsys):
+    """Of a run that is not there, and of one without family."""
+    family = Path(files[0]).with_name("families.tsv")
+    for line, expected in (
+        ("one.s9\tone", "found 'one.s9'; did you mean"),
+        ("one.s1 one", "expected a tab and a family"),
+    ):
+        family.write_text(f"run\tfamily\none.s1\tone\n{line}\n")
+        assert f"families.tsv:3: {expected}" in refusal(capsys, "evaluate", *files, "--family", family).replace(
+            "expected runs that are given, ", ""
+        )
+
+
 def test_what_families_cannot_be_combined_with(files, capsys):
     """Resampled tests, orders of ties, and the table of families without them."""
     assert "--test" in refusal(capsys, "meta", "power", *files, "--family", "seeds", "--test", "tukey")

@@ -147,7 +147,7 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
         ),
         (["runs", "--out", "P", "--least", "3"], "found --least with --strategy depth; leave it out"),
         (["runs", "--out", "P", "--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
-        (["runs", "--out", "P", "--family", "families.tsv"], "families.tsv: expected a family of each run, found"),
+        (["runs", "--out", "P", "--family", "families.tsv"], "families.tsv:2: expected a tab and a family after"),
         (["runs", "--out", "P", "--questions", "none.txt"], "none.txt: expected ids of questions, one per line"),
         (
             ["runs", "--out", "P", "--family", "on*=a\tb"],

@@ -339,7 +339,7 @@ def test_models_that_were_trained_several_times_have_a_table(tmp_path: Path):
     config.write_text(config.read_text().replace("[power]\n", '[power]\nfamilies = "seeds"\n'))
     assert run("study", config) == 0
     rows = (tmp_path / "s" / "data" / "families-a.csv").read_text().splitlines()
-    assert rows[0] == "measure,system,seeds,value,sd,groups"
+    assert rows[0] == "measure,system,seeds,value,deviation,groups"
     assert sorted(row.split(",")[1] for row in rows[1:]) == ["m", "n"]
     pairs = (tmp_path / "s" / "data" / "families-pairs-a.csv").read_text().splitlines()
     assert [row.split(",")[8] for row in pairs[1:]] == ["seeds", "best"]

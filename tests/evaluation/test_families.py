@@ -10,6 +10,7 @@ import scipy.stats
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.families import families_of, seeds_of
+from kgtrec.meta.power import power
 from kgtrec.report.show import shown
 
 N = 40
@@ -35,16 +36,18 @@ def runs():
 
 
 def test_a_family_has_mean_and_deviation_over_its_seeds():
-    """And the interval of Student's t over them; c has neither."""
+    """And the interval of Student's t over them, on the scale of the logit; c has neither."""
     alone = evaluate(QRELS, runs(), ["RR", "P@5"])
     found = evaluate(QRELS, runs(), ["RR", "P@5"], families="seeds", confidence=0.9)
     assert (found.systems, found.seeds) == (("a", "b", "c"), (3, 2, 1))
     of_seeds = alone.values[:3, 0, 0]
     assert found["a", "RR"] == pytest.approx(of_seeds.mean())
-    assert found.sd[0, 0, 0] == pytest.approx(of_seeds.std(ddof=1))
-    known = scipy.stats.ttest_1samp(of_seeds, 0).confidence_interval(0.9)
-    assert (found.seeds_low[0, 0, 0], found.seeds_high[0, 0, 0]) == pytest.approx((known.low, known.high))
-    assert np.isnan([found.sd[2], found.seeds_low[2], found.low[2]]).all()
+    assert found.over_seeds["deviation"][0, 0, 0] == pytest.approx(of_seeds.std(ddof=1))
+    mean, known = of_seeds.mean(), scipy.stats.ttest_1samp(of_seeds, 0).confidence_interval(0.9)
+    half = (known.high - mean) / mean / (1 - mean)
+    ends = [found.over_seeds[f"seeds_{end}"][0, 0, 0] for end in ("low", "high")]
+    assert ends == pytest.approx(scipy.special.expit(scipy.special.logit(mean) + np.array([-half, half])))
+    assert np.isnan([found.over_seeds["deviation"][2], found.over_seeds["seeds_low"][2], found.low[2]]).all()
 
 
 def test_equal_seeds_have_the_intervals_of_one():
@@ -52,24 +55,24 @@ def test_equal_seeds_have_the_intervals_of_one():
     same = {f"a.s{seed}": run(1) for seed in range(4)}
     alone = evaluate(QRELS, {"a": run(1)}, "RR", confidence=0.95)
     found = evaluate(QRELS, same, "RR", confidence=0.95, families="seeds")
-    for low, high in ((found.test_low, found.test_high), (found.low, found.high)):
+    for low, high in ((found.over_seeds["test_low"], found.over_seeds["test_high"]), (found.low, found.high)):
         np.testing.assert_allclose([low, high], [alone.low, alone.high])
-    assert found.sd.item() == 0
+    assert found.over_seeds["deviation"].item() == 0
 
 
 def test_one_seed_has_the_interval_of_the_system():
     """Over test sets; over seeds it is unknown."""
     alone = evaluate(QRELS, runs(), "RR", confidence=0.95)
     found = evaluate(QRELS, runs(), "RR", confidence=0.95, families="seeds")
-    assert (found.test_low[2], found.test_high[2]) == (alone.low[5], alone.high[5])
+    assert (found.over_seeds["test_low"][2], found.over_seeds["test_high"][2]) == (alone.low[5], alone.high[5])
     assert "c           1            " in shown(found, "table").splitlines()[3]
 
 
 def test_the_interval_over_both_contains_that_over_test_sets():
     """Of both families that have seeds."""
     found = evaluate(QRELS, runs(), ["RR", "P@2"], confidence=0.95, families="seeds")
-    assert (found.low[:2] <= found.test_low[:2]).all()
-    assert (found.high[:2] >= found.test_high[:2]).all()
+    assert (found.low[:2] <= found.over_seeds["test_low"][:2]).all()
+    assert (found.high[:2] >= found.over_seeds["test_high"][:2]).all()
 
 
 def test_the_interval_over_both_step_by_step():
@@ -92,12 +95,12 @@ def test_values_are_shown_with_their_deviations():
     """In text, LaTeX and Markdown; sorting takes them along; CSV has all columns."""
     found = evaluate(QRELS, runs(), "RR", families="seeds").sorted_by("RR")
     best = found.systems[0]
-    value, sd = found[best, "RR"], found.sd[0, 0, 0]
+    value, sd = found[best, "RR"], found.over_seeds["deviation"][0, 0, 0]
     assert f"{value:.4f} ± {sd:.4f}" in shown(found, "table")
     assert rf"{value:.4f} $\pm$ {sd:.4f}" in found.to_latex()
     assert "% mean ± standard deviation over seeds\n" in found.to_latex()
     assert f"{value:.4f} ± {sd:.4f}" in found.to_markdown()
-    assert list(found.to_frame()) == ["system", "measure", "seeds", "value", "sd"]
+    assert list(found.to_frame()) == ["system", "measure", "seeds", "value", "deviation"]
 
 
 def test_families_are_broken_down_too():
@@ -106,7 +109,7 @@ def test_families_are_broken_down_too():
     found = evaluate(QRELS, runs(), "RR", per="question", families={"b.s1": "b", "b.s2": "b"})
     assert found.systems == ("a.s1", "a.s2", "a.s3", "b", "c")
     np.testing.assert_allclose(found.values[3], alone.values[3:5].mean(axis=0))
-    np.testing.assert_allclose(found.sd[3], alone.values[3:5].std(axis=0, ddof=1))
+    np.testing.assert_allclose(found.over_seeds["deviation"][3], alone.values[3:5].std(axis=0, ddof=1))
 
 
 def test_seeds_need_the_same_questions():
@@ -137,7 +140,59 @@ def test_names_that_end_in_a_seed(name, family):
 
 
 def test_a_system_without_a_family_is_one_of_its_own():
-    places = families_of(["x", "a.s1", "y", "a.s2"], "seeds")
-    assert {name: own.tolist() for name, own in places.items()} == {"x": [0], "a": [1, 3], "y": [2]}
-    with pytest.raises(KgtrecError, match=r"found 'z'"):
-        families_of(["x"], {"z": "a"})
+    places = families_of(["x", "a.s2", "y", "a.s1"], "seeds")
+    assert {name: own.tolist() for name, own in places.items()} == {"x": [0], "a": [3, 1], "y": [2]}
+
+
+@pytest.mark.parametrize(
+    ("names", "families", "match"),
+    [
+        ("x", {"z": "a"}, "expected families of these systems, found 'z'"),
+        ("x", {1: "a"}, "expected families of these systems, found 1"),
+        ("x", {"x": 1.0}, "expected a text as the family of 'x', found 1.0"),
+        ("x", ["x"], "expected 'seeds' or a mapping from system to family, found"),
+        ("a.s1 a a.s2", "seeds", r"another name for the family 'a', found a system .* too \(--family a=a\)"),
+        ("x y", {"x": "y"}, "another name for the family 'y'"),
+    ],
+)
+def test_wrong_families_are_refused(names, families, match):
+    with pytest.raises(KgtrecError, match=match):
+        families_of(names.split(), families)
+
+
+@pytest.mark.parametrize("families", [{"b": "x"}, "sedes"])
+@pytest.mark.parametrize("verb", [evaluate, power])
+def test_families_are_checked_before_anything_is_scored(verb, families):
+    """The system is none, which is not reached."""
+    with pytest.raises(KgtrecError, match=r"'b'|'sedes'"):
+        verb(QRELS, {"a": object()}, "RR", families=families)
+
+
+def test_a_mean_of_geometric_means_has_no_interval_over_test_sets():
+    """It is another number than the geometric mean of all; that of a single seed has its own."""
+    several = {f"a.s{most}": run(most, most=most) for most in (1, 10)} | {"b": run(4)}
+    with pytest.warns(KgtrecWarning, match=r"no interval for gm_map \(means over seeds are no means over questions\)"):
+        found = evaluate(QRELS, several, "gm_map", families="seeds", confidence=0.95)
+    alone = evaluate(QRELS, {"b": run(4)}, "gm_map", confidence=0.95)
+    assert found["a", "gm_map"] == np.mean(
+        [evaluate(QRELS, several, "gm_map").value(f"a.s{n}", "gm_map") for n in (1, 10)]
+    )
+    assert np.isnan(found.over_seeds["test_low"][:, 0, 0]).tolist() == [True, False]
+    assert (found.over_seeds["test_low"][1], found.over_seeds["test_high"][1]) == (alone.low, alone.high)
+
+
+def test_intervals_over_two_seeds_are_within_the_bounds():
+    """Of 1 and .5, where Student's t reaches from -.8 to 2.3 on the scale of the values."""
+    several = {"a.s1": run(0, most=1), "a.s2": {q: {"x": 1.0, "a": 0.0} for q in QRELS}}
+    found = evaluate(QRELS, several, "RR", families="seeds", confidence=0.9).over_seeds
+    assert 0 < found["seeds_low"].item() < 0.5
+    assert 0.9 < found["seeds_high"].item() < 1
+
+
+def test_no_digit_depends_on_the_order_of_systems_or_questions():
+    one = evaluate(QRELS, runs(), ["RR", "P@5"], families="seeds", confidence=0.95).to_frame()
+    turned = {name: dict(reversed(own.items())) for name, own in reversed(runs().items())}
+    qrels = dict(reversed(QRELS.items()))
+    other = evaluate(qrels, turned, ["RR", "P@5"], families="seeds", confidence=0.95).to_frame()
+    by = ["system", "measure"]
+    assert one.sort_values(by).to_csv(index=False) == other.sort_values(by).to_csv(index=False)

@@ -30,7 +30,7 @@ def qrels_of(n: int) -> Qrels:
 
 
 def interval(label: str, own: ItemValues, *, confidence=0.95, triple=None, size=1):
-    intervals = Intervals(confidence, qrels_of(2), triple)
+    intervals = Intervals(confidence, qrels_of(len(own.value)), triple)
     return intervals.of(parse_measure(label), own, size, "s", alike=False)
 
 

@@ -270,7 +270,7 @@ def test_a_measure_holds_down_to_the_lowest_share_without_a_gap():
         ({"densities": []}, "expected at least one reason and one density, found none"),
         ({"reasons": []}, "expected at least one reason and one density, found none"),
         ({"correlation": 2}, "expected a correlation from -1 to 1"),
-        ({"family": ["s9"]}, "expected a family among the systems"),
+        ({"correlated_with": ["s9"]}, "expected correlated_with among the systems"),
         ({"collection": None}, "give the collection"),
     ],
 )

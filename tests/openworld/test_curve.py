@@ -162,9 +162,15 @@ def test_curves_bend_where_the_best_find_what_is_missing():
         ({"draws": 10**20}, r"^expected draws to be a whole number from 1 to 100,000, found 100000000000000000000$"),
         ({"seed": "x"}, r"^expected seed to be a whole number from 0 on, found 'x'$"),
         ({"seed": -1}, r"^expected seed to be a whole number from 0 on, found -1$"),
-        ({"reference": "s@9"}, r"^expected a reference among the systems s@0, .*, found 's@9'; did you mean s@"),
-        ({"reference": 3}, r"^expected a reference among the systems s@0, .*, found 3$"),
-        ({"correlations": [0.1], "reference": "s@9"}, r"^expected a reference among the systems s@0, s@1, s@2, s@3,"),
+        (
+            {"correlated_with": "s@9"},
+            r"^expected correlated_with among the systems s@0, .*, found 's@9'; did you mean s@",
+        ),
+        ({"correlated_with": 3}, r"^expected correlated_with among the systems s@0, .*, found 3$"),
+        (
+            {"correlations": [0.1], "correlated_with": "s@9"},
+            r"^expected correlated_with among the systems s@0, s@1, s@2, s@3,",
+        ),
         ({"found_at": 0}, r"^expected the rank at which an answer is found to be a whole number from 1 on, found 0"),
         ({"found_at": 1.5}, r"^expected the rank at which an answer is found to be a whole number from 1 on, found 1"),
     ],
@@ -220,7 +226,7 @@ def test_a_measure_over_questions_is_told_by_what_it_is_not_by_its_name():
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_systems():
     collection, _, ranks = systems(6)
-    options = {"densities": [0.4], "correlations": [0.0, 0.1], "reference": "s@0", "draws": 2, "seed": 5}
+    options = {"densities": [0.4], "correlations": [0.0, 0.1], "correlated_with": "s@0", "draws": 2, "seed": 5}
     one = open_world_curve(collection, ranks, "micro.MRR AP", **options)
     other = open_world_curve(collection, dict(reversed(ranks.items())), "micro.MRR AP", **options)
     assert one.sparse.tobytes() == np.ascontiguousarray(other.sparse[..., ::-1]).tobytes()

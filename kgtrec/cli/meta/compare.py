@@ -62,31 +62,29 @@ def command(
     kgtrec meta compare C ranks/transe.s*.ranks.parquet ranks/rotate.s*.ranks.parquet --family seeds
     kgtrec meta compare C transe.run.gz rotate.run.gz --format csv --table relation --out relations.csv
     """
+    from kgtrec.evaluation.families import seeds_of
+    from kgtrec.formats.trec.runs import default_name
     from kgtrec.meta.comparison import compare
+    from kgtrec.meta.power import power
 
+    files = files_of(systems)
+    if len(files) != 2 and not families:
+        way = ", or compare two models with all seeds of each (--family seeds)" * bool(
+            seeds_of([*map(default_name, files)])
+        )
+        raise KgtrecError(f"expected two systems to compare, found {len(files)}; name two{way}")
     if is_campaign(qrels):
         refuse_idle(("names", "resamples", "families"), "a campaign")
-        if len(files := files_of(systems)) != 2:
-            raise KgtrecError(f"expected two systems to compare, found {len(files)}; name two")
-        from kgtrec.meta.power import power
-
         alpha = 1 - options["confidence"]
         sampled = scoring.inputs_of_sample(qrels, files, machine)
         output.show(power(*sampled, alpha=alpha, **scoring.keywords()), ["pairs"])
         return
     refuse_idle(("machine",), NO_CAMPAIGN)
     if families:
-        from kgtrec.meta.power import power
-
         refuse_idle(("names", "resamples", "by", "top", "relations"), "--family")
-        family_of = read_families_of(families, files_of(systems))
+        family_of = read_families_of(families, files, range(2, 3))
         inputs = scoring.inputs(qrels, systems)
         found = power(*inputs, alpha=1 - options["confidence"], families=family_of, **scoring.keywords())
-        if len(found.systems) != 2:
-            raise KgtrecError(
-                f"expected two families to compare, found {len(found.systems)}: {', '.join(found.systems)}; name the "
-                "seeds of two, or see kgtrec meta power"
-            )
         output.show(found, ("families", "pairs"))
         return
     inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()

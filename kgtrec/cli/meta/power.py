@@ -80,7 +80,7 @@ def command(
     refuse_idle(("machine",), NO_CAMPAIGN)
     if families:
         refuse_idle(("tests", "repeats", "resample", "workers", "scheduler"), "--family")
-        family_of = read_families_of(families, files)
+        family_of = read_families_of(families, files, range(2, len(files) + 1))
         inputs = scoring.inputs(qrels, files)
         result = power(*inputs, alpha=options["alpha"], families=family_of, **scoring.keywords())
         output.show(result, ("families", "pairs") if output.form != "json" else None)

@@ -49,21 +49,20 @@ TABLES = ("summary", "numbers", "draws")
 @option("--repeats --draws draws", "Sets of labels per reason and density.", Whole(1, MOST_DRAWS), 5)
 @option("--depth", "Greatest depth of the pools of pooled and left-out.", COUNT, 20)
 @option(
-    "--family",
-    "Systems with whose found answers missing labels are correlated. Default: those named like the one that finds "
+    "--correlated-with",
+    "Systems whose found answers missing labels are correlated with. Default: those named like the one that finds "
     "most, up to @.",
     metavar="NAMES",
+    callback=lambda _, __, text: listed(text),
 )
 @option("--correlation", "Of missing and found.", Real(-1, 1), 0.2)
 @workers_options
 @output_options(TABLES, has_figures=True)
-def command(
-    qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, family: str | None, output: Output, **options: Any
-) -> None:
+def command(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output, **options: Any) -> None:
     """Take labels away from QRELS, and show which measures keep the order of SYSTEMS.
 
     QRELS, a collection or a file with --collection, are taken as complete. Labels are taken away at random, from
-    unpopular entities, in correlation with what a family of systems finds, or as if only half of the systems, or all
+    unpopular entities, in correlation with what some systems find, or as if only half of the systems, or all
     except one, had been pooled. Shown are tau between the orders of the systems with these labels and with all, the
     share of pairs that a t-test distinguishes in the wrong order, and the bias of the scores. Bpref, infAP and
     condensed lists need judged false candidates. docs/which-measure.md has results.
@@ -74,11 +73,8 @@ def command(
     kgtrec meta withstand qrels.txt ranks --collection C -m "nDCG@20 Bpref" --reason left-out --out withstand.svg
     """
     n_sets = sum(len(systems) if reason == "left-out" else options["draws"] for reason in options["reasons"])
-    chosen = listed(family) or None
     with progress_bar("withstand", n_sets * len(options["densities"]), "sets of labels") as advance:
         labels, ranked, _ = scoring.inputs(qrels, systems)
         keywords = scoring.keywords()
-        found = withstand(
-            labels, ranked, scoring.measures or None, family=chosen, progress=advance, **options, **keywords
-        )
+        found = withstand(labels, ranked, scoring.measures or None, progress=advance, **options, **keywords)
     output.show(found, TABLES[:2])

@@ -53,7 +53,7 @@ from kgtrec.report.records import table_csv
     callback=numbers_of,
     metavar="NUMBERS",
 )
-@option("--reference", "System whose found answers missing labels are correlated with. Default: the strongest.")
+@option("--correlated-with", "System whose found answers missing labels are correlated with. Default: the strongest.")
 @option("--repeats --draws draws", "Sets of labels per density.", Whole(1, MOST_DRAWS), 1)
 @option("--found-at", "Rank, among false candidates, at which an answer is found.", COUNT, 1)
 @ties_option()
@@ -84,7 +84,7 @@ def command(
     \b
     kgtrec openworld curve W ranks
     kgtrec openworld curve W ranks --densities "0.1 0.5" --correlations "0 0.2" --repeats 5 --out curve
-    kgtrec openworld curve W ranks -m "micro.MRR micro.logMRR" --reference rules@3 --correlations -0.1
+    kgtrec openworld curve W ranks -m "micro.MRR micro.logMRR" --correlated-with rules@3 --correlations -0.1
     """
     from kgtrec.report.files import PAGE, report_files, write_report
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -412,8 +412,10 @@ def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
             )
 
 
-def read_families(path: PathLike) -> dict[str, str]:
+def read_families(path: PathLike, runs: Sequence[str] | None = None) -> dict[str, str]:
     r"""Read the family of each run, from `run family` lines below a header; a line with a run alone gives it no family.
+
+    Of certain ``runs`` each line needs one of these, and a family.
 
     Raises
     ------
@@ -436,6 +438,10 @@ def read_families(path: PathLike) -> dict[str, str]:
             raise line.error(f"expected 2 columns (run family) separated by a tab, got {shown(line.data)}")
         line.once(line_of, run, repr(run), "each run")
         families[run] = "".join(others)
+        if runs is not None and not families[run].strip():
+            raise line.error(f"expected a tab and a family after the run, found none after {run!r}")
+        if runs is not None and run not in runs:
+            raise line.error(f"expected runs that are given, found {run!r}{nearest(run, runs)}")
     return {run: families[run] for run in sorted(families, key=str.encode)}
 
 

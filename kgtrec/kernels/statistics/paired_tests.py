@@ -94,7 +94,12 @@ def _over(mean: Floats, spread: Floats) -> Floats:
 
 def _is_flat(difference: Floats, value: Floats) -> NDArray[np.bool_]:
     """(rows,) whether differences are all the same, apart from the rounding of values of that size."""
-    return np.ptp(difference, axis=1) <= _ROUNDING * np.abs(value).max(initial=0.0)
+    return np.ptp(difference, axis=1) <= _rounding(value)
+
+
+def _rounding(value: Floats, axis: int | None = None) -> Any:
+    """Rounding error of differences of values, by the largest finite one."""
+    return _ROUNDING * np.abs(value).max(axis=axis, initial=0.0, where=np.isfinite(value))
 
 
 def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats, int]:
@@ -126,23 +131,37 @@ def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats,
     >>> bool(np.isclose(error[0], differences(value)[1][0] / 3**0.5)), n_clusters
     (True, 3)
     """
-    n_systems, n = value.shape
-    used, place = np.unique(cluster, return_inverse=True)
-    n_clusters = len(used)
-    first, _ = pairs(n_systems)
-    error = np.full(len(first), np.nan)
-    if n_clusters < 2:
-        return error, n_clusters
-    for system in range(n_systems - 1):
-        difference = value[system] - value[system + 1 :]
-        left = difference - difference.mean(axis=1, keepdims=True)
-        left[_is_flat(difference, value)] = 0.0
-        sums = np.array([np.bincount(place, weights=row, minlength=n_clusters) for row in left])
-        # sums over clusters, of deviations from the mean, which are 0 apart from rounding
-        rounding = _ROUNDING * np.abs(value).max() * np.bincount(place).max()
-        sums[np.abs(sums).max(axis=1) <= rounding] = 0.0
-        error[first == system] = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum(axis=1)) / n
-    return error, n_clusters
+    first, _ = pairs(len(value))
+    error, rounding = np.empty(len(first)), _rounding(value)
+    for system in range(len(value) - 1):
+        error[first == system] = clustered_mean_errors(value[system] - value[system + 1 :], cluster, rounding)
+    return error, int(np.count_nonzero(np.bincount(cluster)))
+
+
+def clustered_mean_errors(value: Floats, cluster: NDArray[np.int64], rounding: Any = None) -> Floats:
+    """Standard error of the mean of each row, (rows,), when items of one cluster are not independent.
+
+    It is that of :func:`clustered_errors` for the difference from a system of zeros. Values that differ by ``rounding``
+    only are equal; default: that of the row's own values.
+
+    Examples
+    --------
+    Two clusters, whose sums are 1 and -1 apart from the mean 2: (2 (1 + 1))^1/2 / 3.
+
+    >>> clustered_mean_errors(np.array([[3.0, 1.0, 2.0]]), np.array([0, 1, 1])).round(4)
+    array([0.6667])
+    """
+    sizes = np.bincount(cluster)
+    if (n_clusters := np.count_nonzero(sizes)) < 2:
+        return np.full(len(value), np.nan)
+    rounding = _rounding(value, axis=1) if rounding is None else rounding
+    left = value - value.mean(axis=1, keepdims=True)
+    left[np.ptp(value, axis=1) <= rounding] = 0.0
+    sums = np.array([np.bincount(cluster, weights=row) for row in left])
+    # sums over clusters, of deviations from the mean, which are 0 apart from rounding
+    sums[np.abs(sums).max(axis=1) <= rounding * sizes.max()] = 0.0
+    error: Floats = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum(axis=1)) / value.shape[1]
+    return error
 
 
 def t_test(mean: Floats, error: Floats, freedom: int) -> tuple[Floats, Floats]:

@@ -27,21 +27,6 @@ def deviation(value: ArrayLike) -> Floats:
         return np.where(np.ptp(several, axis=0) == 0, 0.0, several.std(axis=0, ddof=1))
 
 
-def seeds_reach(sd: Floats, n_seeds: ArrayLike, confidence: float) -> Floats:
-    """Half the width of Student's t interval of a mean over seeds; NaN for one seed.
-
-    Examples
-    --------
-    >>> seeds_reach(np.array([1.0, np.nan]), [5, 1], 0.95).round(4)  # 2.776 / 5 ** 0.5
-    array([1.2417,    nan])
-    """
-    from scipy.special import stdtrit
-
-    n = np.asarray(n_seeds, np.float64)
-    reach = np.asarray(stdtrit(np.maximum(n - 1, 1), (1 + confidence) / 2) * sd / np.sqrt(n), np.float64)
-    return np.where(n > 1, reach, np.nan)
-
-
 def seed_components(value: ArrayLike, error: ArrayLike, error_of_mean: ArrayLike) -> tuple[Floats, Floats]:
     r"""Variance between seeds of one system, and the part of it that is due to the sample of questions.
 

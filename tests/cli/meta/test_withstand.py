@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 def test_withstand_writes_what_the_function_says(folder, capsys):
     """All numbers as CSV; a summary of the lowest shares, and the numbers with their intervals, as text."""
     inputs = [str(folder / "qrels.txt"), str(folder / "ranks"), "--collection", str(folder / "C"), "--repeats", "2"]
-    chosen = ["-m", "AP Bpref", "--reason", "random pooled", "--densities", "0.5 1", "--family", "s3 s2"]
+    chosen = ["-m", "AP Bpref", "--reason", "random pooled", "--densities", "0.5 1", "--correlated-with", "s3 s2"]
     found = withstand(
         JUDGED, SYSTEMS, "AP Bpref", collection=COLLECTION, reasons=["random", "pooled"], densities=[0.5, 1.0], draws=2
     )
@@ -69,7 +69,7 @@ def test_withstand_draws_a_panel_per_measure(folder, capsys, tmp_path):
         (["--reason", "rare"], "found 'rare'"),
         (["--densities", "half"], "expected numbers, such as 0.1 0.5 0.9, found 'half'"),
         (["--densities", "0"], "expected a density between 0 and 1"),
-        (["--family", "transe"], "expected a family among the systems"),
+        (["--correlated-with", "transe"], "expected correlated_with among the systems"),
     ],
 )
 def test_withstand_refuses_in_one_line(folder, capsys, options, message):

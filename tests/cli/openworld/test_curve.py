@@ -115,8 +115,8 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(tmp_
     assert (out if kind == "file" else out / "report.html").read_text() == "mine"
 
 
-def test_a_reference_that_is_no_system_is_refused_where_nothing_is_correlated_too(made, capsys):
-    assert exit_code("openworld", "curve", made / "W", made / "ranks", "--reference", "rule@1") == 2
+def test_a_correlated_system_that_is_none_is_refused_where_nothing_is_correlated_too(made, capsys):
+    assert exit_code("openworld", "curve", made / "W", made / "ranks", "--correlated-with", "rule@1") == 2
     assert capsys.readouterr().err.endswith("found 'rule@1'; did you mean rules@1 or rules@2 or rules@3?\n")
 
 

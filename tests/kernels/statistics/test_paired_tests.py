@@ -12,6 +12,7 @@ from scipy import stats
 
 from kgtrec.kernels.statistics.paired_tests import (
     clustered_errors,
+    clustered_mean_errors,
     differences,
     effect_sizes,
     holm,
@@ -74,6 +75,16 @@ def test_clustered_errors_are_those_of_statsmodels(seed, n_clusters):
     for pair, (one, other) in enumerate(zip(*pairs(3), strict=True)):
         fit = api.OLS(value[one] - value[other], np.ones(50)).fit(cov_type="cluster", cov_kwds={"groups": cluster})
         assert error[pair] == pytest.approx(fit.bse[0], rel=1e-9)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12))
+def test_the_error_of_one_mean_is_that_of_the_difference_from_zeros(seed, n_clusters):
+    """NaN for one cluster; 0 for equal values, however large those of other rows are."""
+    value, cluster = scores(seed, 2, 30), np.arange(30) % n_clusters
+    value = np.vstack([value, np.full(30, 1e-17), value * 1e20])
+    known = [clustered_errors(np.stack([row, np.zeros(30)]), cluster)[0][0] for row in value]
+    np.testing.assert_array_equal(clustered_mean_errors(value, cluster), known)
+    assert np.isnan(known).all() if n_clusters == 1 else known[2] == 0
 
 
 @given(st.integers(0, 10_000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -10,14 +11,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.kernels.statistics.paired_tests import clustered_errors, differences, t_test
-from kgtrec.kernels.statistics.training_seeds import (
-    both_sources,
-    deviation,
-    pairs_over_both,
-    seed_components,
-    seeds_reach,
-)
+from kgtrec.kernels.statistics.paired_tests import clustered_mean_errors, differences, t_test
+from kgtrec.kernels.statistics.training_seeds import both_sources, deviation, pairs_over_both, seed_components
 
 
 def systems_of(seed, sizes, n_questions=12, spread=0.3):
@@ -151,14 +146,18 @@ def test_a_single_seed_is_as_uncertain_as_one_of_the_other_system():
 def test_clusters_of_one_question_change_nothing():
     """Components from errors of clusters, as those of answers of a question are."""
     (own,) = systems_of(3, [3])
-    rows = [np.stack([row, np.zeros(12)]) for row in (*own, own.mean(axis=0))]
-    *alone, of_mean = (clustered_errors(row, np.arange(12))[0][0] for row in rows)
+    *alone, of_mean = clustered_mean_errors(np.vstack([own, own.mean(axis=0)]), np.arange(12))
     np.testing.assert_allclose(seed_components(own.mean(axis=1), alone, of_mean), components([own])[:, 0])
 
 
-@given(st.integers(0, 10_000), st.integers(2, 9), st.sampled_from([0.8, 0.95]))
-def test_the_interval_over_seeds_is_scipys(seed, n, confidence):
-    value = np.random.default_rng(seed).normal(0, 1, n)
-    half = seeds_reach(deviation(value), n, confidence)
-    known = scipy.stats.ttest_1samp(value, 0).confidence_interval(confidence)
-    assert (value.mean() - half, value.mean() + half) == pytest.approx((known.low, known.high))
+def test_the_variance_is_unbiased_over_all_samples_of_seeds_and_questions():
+    """Two of three seeds and three of four questions, with replacement: all 576 samples of one table."""
+    table = np.random.default_rng(0).normal(0, 1, (3, 4)) + np.array([[0.0], [1.0], [3.0]])
+    mean, variance = [], []
+    for rows in itertools.product(range(3), repeat=2):
+        for columns in itertools.product(range(4), repeat=3):
+            own = table[np.ix_(rows, columns)]
+            between, noise = components([own])[:, 0]
+            mean.append(own.mean())
+            variance.append(errors(own.mean(axis=0)) ** 2 + (between - noise) / 2)
+    assert np.mean(variance) == pytest.approx(np.var(mean))
