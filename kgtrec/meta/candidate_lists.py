@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kgtrec.collection.popularity import degrees
 from kgtrec.data.collection import Collection
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.triples import SPLITS, plain
 from kgtrec.errors import KgtrecError, whole_number
 
 Codes = NDArray[np.int64]
@@ -48,12 +48,12 @@ def candidate_lists(collection: Collection, n_candidates: int = 500, *, seed: in
     ['ann', 'eve']
     """
     n = whole_number("the number of candidates", n_candidates, 2)
-    asked, width, order = collection.questions, len(collection.entities), collection.entities.byte_order
+    asked, width, order = plain(collection.questions), len(collection.entities), collection.entities.byte_order
     by_place, relation_place = np.argsort(order), asked.relations.byte_order
     answers, filtered = collection.answers_and_filtered(SPLITS)
     excluded = np.sort(np.concatenate([answers, filtered]))
     bounds = np.searchsorted(excluded, np.arange(len(asked) + 1) * width)
-    train = collection.train
+    train = plain(collection.train)
     both = np.concatenate([train.tail, train.head]).astype(np.int64)  # a tail question asks for a tail
     kind = np.concatenate([train.relation * 2, train.relation * 2 + 1]).astype(np.int64)
     at_all = by_place[np.argsort(-degrees(train)[by_place], kind="stable")]
