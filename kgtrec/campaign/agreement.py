@@ -19,6 +19,7 @@ from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.table import Column, Result, Table, interval_columns
+from kgtrec.data.triples import plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, between_0_and_1, counted, one_of, warn
 from kgtrec.kernels.statistics.agreement import (
@@ -302,10 +303,11 @@ def _grouped(
         yield (), verdicts
         return
     if per == "relation":
-        relation = pool.triples.relation[verdicts.triple]
-        order = np.argsort(pool.triples.relations.byte_order)
+        triples = plain(pool.triples)
+        relation = triples.relation[verdicts.triple]
+        order = np.argsort(triples.relations.byte_order)
         for row in order[np.isin(order, relation)]:
-            yield (pool.triples.relations[row],), verdicts.take(relation == row)
+            yield (triples.relations[row],), verdicts.take(relation == row)
         return
     names = sorted(people, key=str.encode)
     first, second = verdicts.pairs()

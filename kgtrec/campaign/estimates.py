@@ -20,6 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import completed_rows
 from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import Scores
+from kgtrec.data.triples import plain
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, one_of
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.given import each_run, each_system
@@ -389,8 +390,9 @@ def _groups(pool: Pool, strata: _Strata, by: str) -> tuple[NDArray[np.intp], pa.
     if by == "stratum":
         return strata.kind, pa.array(strata.labels, pa.string())
     if by == "relation":
-        codes, group = np.unique(pool.triples.relation, return_inverse=True)
-        return group, pool.triples.relations.decode(codes)
+        triples = plain(pool.triples)
+        codes, group = np.unique(triples.relation, return_inverse=True)
+        return group, triples.relations.decode(codes)
     return np.zeros(len(pool), np.intp), pa.array(["pool"], pa.string())
 
 

@@ -11,6 +11,7 @@ from kgtrec.collection.popularity import degrees
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES
+from kgtrec.data.triples import plain
 from kgtrec.kernels.triples.categories import relation_fanout
 from kgtrec.pooling.trivial import triples_under
 
@@ -49,9 +50,9 @@ def triple_features(
     See :func:`kgtrec.campaign.learn`.
     """
     pool, n = campaign.pool, len(campaign.pool)
-    triples = triples_under(collection, pool.triples)
+    triples = plain(triples_under(collection, pool.triples))
     head, relation, tail = (codes.astype(np.int64) for codes in (triples.head, triples.relation, triples.tail))
-    train, n_entities = collection.train, np.int64(len(collection.entities))
+    train, n_entities = plain(collection.train), np.int64(len(collection.entities))
     n_known = np.bincount(
         campaign.known_answers.question[campaign.known_answers.grade >= 1], minlength=len(pool.questions)
     )
@@ -81,7 +82,7 @@ def triple_features(
             f"known answers of the {side} question": np.log1p(np.where(asked >= 0, n_known[asked], 0)),
         }
     degree = degrees(train)
-    n_relations = len(collection.relations)
+    n_relations = len(train.relations)
     tails_per_head, heads_per_tail = relation_fanout(train.head, train.relation, train.tail, n_relations)
     wide = train.relation * n_entities  # 64 bits, as n_entities
     pair = np.minimum(train.head, train.tail) * n_entities + np.maximum(train.head, train.tail)

@@ -21,6 +21,7 @@ from kgtrec.data.judgements import NO, UNSURE, YES, Decisions
 from kgtrec.data.lazy import imported
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, TabledResult
+from kgtrec.data.triples import plain
 from kgtrec.errors import KgtrecError, between_0_and_1, counted, each_warned_once
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.kernels.sampling.proportions import wilson_interval
@@ -202,11 +203,12 @@ def machine_report(
             confidence, resamples, seed,
         )  # fmt: skip
         whole.append(own.statistics(np.zeros(len(rows), np.intp), 1)[:, 0])
-        relations, group = np.unique(pool.triples.relation[rows], return_inverse=True)
+        triples = plain(pool.triples)
+        relations, group = np.unique(triples.relation[rows], return_inverse=True)
         n_both = np.bincount(group[(own.people >= 0) & (own.machine >= 0)], minlength=len(relations))
         found = own.statistics(group, len(relations))
-        order = np.argsort(pool.triples.relations.byte_order[relations])
-        labels = pool.triples.relations.decode(relations[order])
+        order = np.argsort(triples.relations.byte_order[relations])
+        labels = triples.relations.decode(relations[order])
         by_relation.append(_statistics_table(found[:, order], machine=name, relation=labels, compared=n_both[order]))
         bins.append(_reliability(name, own, given[rows]))
         worth = predict(campaign, said, **options).skill

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from kgtrec.data.questions import SIDES
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.triples import FILTERS, SPLITS
 from kgtrec.errors import KgtrecError, legible, nearest
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ else:
 Command = Callable[..., Any]
 
 _MIXED = "kgtrec.mixed"
-_RAW = "raw"
+_RAW, _STATIC = "raw", "static"
+_WHOLE = {(_RAW,): (), (_STATIC,): FILTERS}
 #: upper limits of options, above every practical value: beyond them arrays and generators fail
 MOST_SEED = 2**63 - 1
 MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
@@ -203,23 +204,25 @@ def choices_option(
 
 
 def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """Return the splits named in a text; an empty tuple for ``raw``, None for no text."""
+    """Return the filters named in a text; an empty tuple for ``raw``, all of them for ``static``, None for no text."""
     if value is None:
         return None
-    expected = f"{', '.join(SPLITS)} separated by commas, or {_RAW}"
+    expected = f"{', '.join(SPLITS)} separated by commas, {_STATIC} or {_RAW}"
     names = tuple(dict.fromkeys(listed(value)))
-    if not names or (not {*names} <= {*SPLITS} and names != (_RAW,)):
+    if names in _WHOLE:
+        return _WHOLE[names]
+    if not names or not {*names} <= {*SPLITS}:
         wrong = [name for name in names if name not in SPLITS]
         raise click.BadParameter(f"expected {expected}, found {value!r}{nearest(wrong[0], SPLITS) if wrong else ''}")
-    return () if names == (_RAW,) else names
+    return names
 
 
 splits_option = option(
     "--filter filtered_by",
-    "Splits whose triples are removed from the candidates.",
+    "Splits whose triples are removed from the candidates; static: also what holds at another time.",
     default=",".join(SPLITS),
     callback=splits,
-    metavar="SPLITS|raw",
+    metavar="SPLITS|static|raw",
 )
 
 

@@ -44,7 +44,11 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 @click.argument("triples", nargs=-1, required=True, metavar="TRAIN [VALID] TEST", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True, metavar="COLLECTION")
 @force_option
-@option("--columns", "Order of the columns: head, relation and tail, such as htr.", default="hrt")
+@option(
+    "--columns",
+    "Columns: h, r and t (head, relation, tail), q (a qualifier, such as the time), - (not read).",
+    default="hrt",
+)
 @option("--delimiter", "Separator of columns: tab, space, comma, whitespace (any amount), a character.", default="tab")
 @option("--no-header is_bare", "The first line is a triple, though it reads like names of columns.", is_flag=True)
 @option("--input-format --format input_form", "Format of the triples. Default: detected from the file name.", FORMATS)

@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, completed_rows, completions
-from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of, triple_keys
+from kgtrec.data.triples import (
+    FILTERS,
+    POLICIES,
+    SPLITS,
+    Splits,
+    Triples,
+    fingerprint_of,
+    plain,
+    qualifiers_of,
+    triple_keys,
+)
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError, count_of, one_of, whole_number
 from kgtrec.formats.files import PathLike
@@ -164,7 +174,8 @@ def build_questions(
     qrels = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
     filtered = _filtered(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
     report |= _counts(splits, test, questions, qrels, categories)
-    report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(SPLITS)}
+    used = SPLITS if plain(questions) is questions else FILTERS
+    report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(used)}
     return Collection(
         questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint
     )
@@ -228,7 +239,12 @@ def categorize(
     """
     first, *others = (getattr(splits, name) for name in categories_from)
     every = first.joined(*others)
-    tails_per_head, heads_per_tail = relation_fanout(every.head, every.relation, every.tail, len(splits.relations))
+    plain_relations, relation, _, time = qualifiers_of(splits.relations)
+    # the heads of two times are two heads: what counts is how many tails complete a question
+    width = time[every.relation].astype(np.int64) * len(splits.entities)
+    head, tail = width + every.head, width + every.tail
+    fanout = relation_fanout(head, relation[every.relation], tail, len(plain_relations))
+    tails_per_head, heads_per_tail = (each[relation] for each in fanout)
     return RelationCategories(
         relation_category(tails_per_head, heads_per_tail, threshold), tails_per_head, heads_per_tail
     )
@@ -297,6 +313,9 @@ def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Rep
     seen = np.zeros(len(getattr(splits, kind)), bool)
     for column in columns:
         seen[getattr(splits.train, column)] = True
+    if kind == "relations":  # one seen at another time is no new one
+        code = qualifiers_of(splits.relations)[1]
+        seen = np.isin(code, code[seen])
     lacking = {
         name: ~np.logical_and.reduce([seen[getattr(getattr(splits, name), column)] for column in columns])
         for name in ("valid", "test")
@@ -372,15 +391,22 @@ def _among(full: Triples, sample: Triples) -> NDArray[np.bool_]:
 
 
 def _filtered(questions: Questions, qrels: Qrels, splits: Sequence[Triples]) -> FilteredAnswers:
-    """The completions of each split, each once, without the answers."""
+    """The completions of each split, each once, without the answers; then those of other times, without these."""
     split = np.repeat(np.arange(len(splits)), [len(triples) for triples in splits])
-    question, entity, row = completed_rows(questions, splits[0].joined(*splits[1:]))
-    width = len(questions.entities)
+    facts = splits[0].joined(*splits[1:])
+    question, entity, row = completed_rows(questions, facts)
+    width, n = len(questions.entities), len(FILTERS)
     pairs = question.astype(np.int64) * width + entity
     answers = qrels.question.astype(np.int64) * width + qrels.entity
-    rows = distinct((pairs * 3 + split[row])[~is_among(pairs, answers)])
-    question, entity = (codes.astype(np.int32) for codes in np.divmod(rows // 3, width))
-    return FilteredAnswers(question, entity, (rows % 3).astype(np.int8))
+    rows = distinct((pairs * n + split[row])[~is_among(pairs, answers)])
+    if plain(questions) is not questions:
+        facts = plain(facts.joined(questions.triples(qrels.question, qrels.entity)))
+        question, entity, _ = completed_rows(plain(questions), facts.take(first_places(facts.keys())))
+        others = question.astype(np.int64) * width + entity
+        others = others[~is_among(others, answers)]
+        rows = np.sort(np.concatenate([rows, others[~is_among(others, rows // n)] * n + n - 1]))
+    question, entity = (codes.astype(np.int32) for codes in np.divmod(rows // n, width))
+    return FilteredAnswers(question, entity, (rows % n).astype(np.int8))
 
 
 def _counts(
@@ -388,12 +414,14 @@ def _counts(
 ) -> Report:
     answers = np.bincount(qrels.question, minlength=len(questions))
     sides = {"head": questions.is_head, "tail": ~questions.is_head, "all": np.ones(len(questions), bool)}
+    relations, relation, times, _ = qualifiers_of(splits.relations)
     per_relation = np.bincount(test.relation, minlength=len(splits.relations))
     sizes = np.bincount(np.ceil(np.log2(answers)).astype(np.intp))  # questions with 1, 2, 3-4, 5-8, ... answers
     return {
         "triples": {**_lengths(splits), "test": len(test)},
         "entities": len(splits.entities),
-        "relations": len(splits.relations),
+        "relations": len(relations),
+        **({"times": len(times)} if relations is not splits.relations else {}),
         "questions": {side: int(mask.sum()) for side, mask in sides.items()},
         "answers": len(qrels),
         "answers_per_question": {
@@ -411,7 +439,7 @@ def _counts(
         ],
         "categories": {
             name: {
-                "relations": int((categories.category == code).sum()),
+                "relations": len(np.unique(relation[categories.category == code])),
                 "test_triples": int(per_relation[categories.category == code].sum()),
             }
             for code, name in [*enumerate(CATEGORIES), (-1, "none")]

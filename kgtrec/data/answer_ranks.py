@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.columns import Columns
 from kgtrec.data.frames import Frame, frame_of, with_note
-from kgtrec.data.triples import SPLITS, are_splits
+from kgtrec.data.triples import FILTERS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -170,7 +170,7 @@ class AnswerRanks(Columns):
         """
         order = np.lexsort((entity, question))
         columns: dict[str, Any] = {column: values[order] for column, values in counts.items()}
-        splits = tuple(split for split in SPLITS if split in tuple(filtered_by))
+        splits = tuple(split for split in FILTERS if split in tuple(filtered_by))
         ranks = cls(name, question[order], entity[order], **columns, filtered_by=splits, **own)
         ranks.require_possible()
         return ranks

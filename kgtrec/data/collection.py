@@ -15,7 +15,7 @@ from kgtrec.data.columns import Columns
 from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
+from kgtrec.data.triples import FILTERS, SPLITS, Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, require
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
@@ -30,7 +30,7 @@ class FilteredAnswers(Columns):
 
     question: NDArray[np.int32]  # (n,) row in Questions
     entity: NDArray[np.int32]  # (n,) row in entities
-    split: NDArray[np.int8]  # (n,) 0 = train, 1 = valid, 2 = test (test triples left out by sampling)
+    split: NDArray[np.int8]  # (n,) row in FILTERS: train, valid, test (triples left out by sampling), or other times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ class Collection:
 
     def filtered_pairs(self, splits: Sequence[str]) -> Pairs:
         """Return the pairs that some splits filter."""
-        rows = np.isin(self.filtered.split, [SPLITS.index(split) for split in splits])
+        rows = np.isin(self.filtered.split, [FILTERS.index(split) for split in splits])
         return Pairs(self.filtered.question[rows], self.filtered.entity[rows], self.questions.ids, self.entities)
 
     def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -17,6 +17,7 @@ from kgtrec.data.frames import Frame, frame_of
 from kgtrec.data.triples import Triples, label_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of, require
+from kgtrec.kernels.integer_keys import ranges
 from kgtrec.kernels.sampling.random_order import Keys, hashed
 
 if TYPE_CHECKING:
@@ -186,13 +187,20 @@ def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int3
 def completed_rows(
     questions: Questions, triples: Triples
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
-    """Return the result of :func:`completions`, and the row of the triple behind each."""
+    """Return the result of :func:`completions`, and the row of the triple behind each.
+
+    Of questions that are one without their qualifiers, see :func:`kgtrec.data.triples.plain`, a triple completes each.
+    """
     sides = np.repeat([True, False], len(triples))
     row = np.tile(np.arange(len(triples)), 2)
-    question = questions.rows(sides, triples.relation[row], np.concatenate([triples.tail, triples.head]))
-    asked = question >= 0
+    relation, anchor = triples.relation[row], np.concatenate([triples.tail, triples.head])
+    keys = questions._keys(questions.is_head, questions.relation, questions.anchor)
+    order = np.argsort(keys, kind="stable")
+    asked, keys = questions._keys(sides, relation, anchor), keys[order]
+    first, last = (np.searchsorted(keys, asked, side) for side in ("left", "right"))
+    found, place = ranges(first, np.where((relation >= 0) & (anchor >= 0), last - first, 0))
     entity = np.concatenate([triples.head, triples.tail])
-    return question[asked].astype(np.int32), entity[asked], row[asked]
+    return order[place].astype(np.int32), entity[found], row[found]
 
 
 def question_keys(questions: Questions) -> Keys:

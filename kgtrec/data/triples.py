@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.columns import Columns
 from kgtrec.data.frames import Frame, frame_of, has_columns
 from kgtrec.data.vocabulary import Vocabulary
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPLITS = ("train", "valid", "test")
+#: what candidates can be filtered by: facts of a split, and those that hold under another qualifier, such as a time
+FILTERS = (*SPLITS, "other-times")
+#: between a relation and its qualifier, such as a time; no relation's label has it otherwise
+BETWEEN = " @ "
 #: what can be done about triples that a split should not hold
 POLICIES = ("drop", "keep", "error")
 #: the policies that another framework follows: arguments of build_questions
@@ -32,9 +38,85 @@ POLICIES_LIKE = {
 }
 
 
+def qualified(relation: pa.StringArray, qualifier: pa.StringArray) -> pa.StringArray:
+    """Return the labels of relations with a qualifier each: ``plays_for @ 2014-03-02``; an empty one adds nothing.
+
+    Such a relation is another one than ``plays_for`` and than that at another time: two facts, two questions, two
+    triples of a pool. What asks for the relation alone (per relation, systems, baselines) takes :func:`plain`.
+
+    Raises
+    ------
+    KgtrecError
+        If a relation's own label has ``BETWEEN``.
+    """
+    refuse_qualified(relation)
+    between, nothing = labels_of([BETWEEN, ""])
+    whole = pc.binary_join_element_wise(relation, qualifier, between)
+    return pc.if_else(pc.equal(qualifier, nothing), relation, whole)
+
+
+def refuse_qualified(relation: pa.StringArray) -> None:
+    """Refuse labels of relations that would be taken for a relation and its qualifier.
+
+    Raises
+    ------
+    KgtrecError
+        At the first.
+    """
+    if len(wrong := relation.filter(pc.match_substring(relation, BETWEEN))):
+        raise KgtrecError(
+            f"expected relation labels without {BETWEEN!r}, which is between a relation and its qualifier, such as a "
+            f"time, found {wrong[0].as_py()!r}; replace it in the triples"
+        )
+
+
+@lru_cache(maxsize=8)
+def qualifiers_of(relations: Vocabulary) -> tuple[Vocabulary, NDArray[np.int32], Vocabulary, NDArray[np.int32]]:
+    """Take labels of relations apart: the plain relations and each one's row there; the qualifiers, "" for none, too.
+
+    Examples
+    --------
+    >>> plain, code, qualifiers, own = qualifiers_of(Vocabulary.of(["knows @ 1999", "knows", "met @ 1999"]))
+    >>> list(plain), code.tolist(), list(qualifiers), own.tolist()
+    (['knows', 'met'], [0, 0, 1], ['1999', ''], [0, 1, 0])
+    """
+    labels = relations.labels
+    if not pc.any(pc.match_substring(labels, BETWEEN)).as_py():
+        none = np.zeros(len(relations), np.int32)
+        return relations, np.arange(len(relations), dtype=np.int32), Vocabulary.of([""]), none
+    # one separator more, so that every label has a second part
+    parts = pc.split_pattern(pc.binary_join_element_wise(labels, *labels_of([BETWEEN, ""])), BETWEEN, max_splits=1)
+    own = pc.replace_substring_regex(pc.list_element(parts, 1), f"(^|{BETWEEN})$", "")
+    return *Vocabulary.encoding(pc.list_element(parts, 0)), *Vocabulary.encoding(own)
+
+
+class _Related(Protocol):
+    @property
+    def relation(self) -> NDArray[np.int32]: ...
+    @property
+    def relations(self) -> Vocabulary: ...
+
+
+_Rows = TypeVar("_Rows", bound=_Related)
+
+
+def plain(rows: _Rows) -> _Rows:
+    """Return the same triples or questions, their relations without qualifiers.
+
+    Examples
+    --------
+    >>> plain(Triples.of([("ann", "knows @ 1999", "bob"), ("ann", "knows @ 2001", "bob")]).take([0, 1])).keys().tolist()
+    [1, 1]
+    """
+    relations, code, *_ = qualifiers_of(rows.relations)
+    if relations is rows.relations:
+        return rows
+    return replace(rows, relation=np.append(code, np.int32(-1))[rows.relation], relations=relations)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Triples(Columns):
-    """(head, relation, tail) rows in file order; a row may be repeated."""
+    """(head, relation, tail) rows in file order; a row may be repeated. Facts with a time have qualified relations."""
 
     head: NDArray[np.int32]  # (n,) row in entities
     relation: NDArray[np.int32]  # (n,) row in relations
@@ -48,13 +130,13 @@ class Triples(Columns):
 
         Parameters
         ----------
-        rows : iterable of (head, relation, tail), (n, 3) array, data frame or TriplesFactory
-            A frame as for :meth:`from_frame`; PyKEEN's factory with labels.
+        rows : iterable of (head, relation, tail) or (head, relation, tail, time), array, data frame or TriplesFactory
+            A frame as for :meth:`from_frame`; PyKEEN's factory with labels. All rows have a time, or none has.
 
         Raises
         ------
         KgtrecError
-            If a row is not three texts, or ``rows`` is none of these.
+            If a row is not three or four texts, or ``rows`` is none of these.
 
         Examples
         --------
@@ -75,16 +157,22 @@ class Triples(Columns):
             )
         numbers = isinstance(rows, np.ndarray) and rows.dtype.kind in "iuf"
         rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
+        width = 4 if rows and isinstance(rows[0], tuple | list) and len(rows[0]) == 4 else 3
         for row in rows:
-            if not isinstance(row, tuple | list) or len(row) != 3 or not all(isinstance(label, str) for label in row):
+            is_row = isinstance(row, tuple | list) and len(row) == width
+            if not is_row or not all(isinstance(label, str) for label in row):
                 hint = "; convert an array of numbers with .astype(str)" if numbers else ""
-                raise KgtrecError(f"expected (head, relation, tail), three labels, found {row!r}{hint}")
-        return cls.of_columns(*(labels_of([row[i] for row in rows]) for i in range(3)))
+                expected = ", time), four" if width == 4 else "), three"
+                raise KgtrecError(f"expected (head, relation, tail{expected} labels, found {row!r}{hint}")
+        return cls.of_columns(*(labels_of([row[i] for row in rows]) for i in range(width)))
 
     @classmethod
-    def of_columns(cls, head: pa.Array, relation: pa.Array, tail: pa.Array) -> Triples:
-        """Make them of three label columns of equal length."""
+    def of_columns(
+        cls, head: pa.Array, relation: pa.Array, tail: pa.Array, qualifier: pa.Array | None = None
+    ) -> Triples:
+        """Make them of label columns of equal length; for ``qualifier``, such as a time, see :func:`qualified`."""
         n = len(head)
+        relation = relation if qualifier is None else qualified(relation.cast(pa.string()), qualifier.cast(pa.string()))
         both = pa.concat_arrays([head.cast(pa.string()), tail.cast(pa.string())])
         # interleaved, so that codes follow the reading order
         entities, codes = Vocabulary.encoding(both.take(arrow_of(np.arange(2 * n).reshape(2, n).T.ravel())))
@@ -93,7 +181,7 @@ class Triples(Columns):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Triples:
-        """Make triples of a data frame with the columns head, relation, tail, in the order of its rows.
+        """Make triples of a data frame with the columns head, relation, tail, and time if facts have one, in its order.
 
         Raises
         ------
@@ -106,7 +194,9 @@ class Triples(Columns):
         >>> Triples.from_frame(pd.DataFrame({"head": ["ann"], "relation": ["knows"], "tail": ["bob"]}))
         <Triples: 1 of 2 entities, 1 relations>
         """
-        return cls.of_columns(*map(Frame(frame).labels, ("head", "relation", "tail")))
+        columns = Frame(frame)
+        named = ("head", "relation", "tail", *(("time",) if "time" in columns.names else ()))
+        return cls.of_columns(*map(columns.labels, named))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with the columns head, relation, tail, a row per triple."""
@@ -184,14 +274,14 @@ def fingerprint_of(*sets: Triples) -> str:
 
 
 def are_splits(found: Any) -> TypeGuard[list[str]]:
-    """Return whether a value from a file is a list of splits.
+    """Return whether a value from a file is a list of ``FILTERS``.
 
     Examples
     --------
     >>> are_splits(["train"]), are_splits(["training"]), are_splits("train")
     (True, False, False)
     """
-    return isinstance(found, list) and all(split in SPLITS for split in found)
+    return isinstance(found, list) and all(split in FILTERS for split in found)
 
 
 def label_hashes(labels: Vocabulary) -> Keys:

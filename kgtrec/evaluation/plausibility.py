@@ -14,7 +14,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.run import AnyRun
-from kgtrec.data.triples import SPLITS, Triples
+from kgtrec.data.triples import SPLITS, Triples, plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import counted
 from kgtrec.evaluation.matching import MatchedSystem
@@ -291,9 +291,9 @@ def no_better_than_chance(systems: Sequence[AgainstChance]) -> list[tuple[str, s
 
 def doubtful_triples(collection: Collection) -> list[str]:
     """Find signs of mistaken files or columns in a collection's triples: messages that say what to check."""
-    train, qrels = collection.train, collection.qrels
+    train, qrels = plain(collection.train), collection.qrels
     asked = (qrels.grade >= 1) & ~collection.questions.is_head[qrels.question]  # each test triple is asked for twice
-    test = collection.questions.triples(qrels.question[asked], qrels.entity[asked])
+    test = plain(collection.questions.triples(qrels.question[asked], qrels.entity[asked]))
     doubts = []
     if len(test) > len(train) > 0:
         doubts.append(
@@ -311,7 +311,7 @@ def doubtful_triples(collection: Collection) -> list[str]:
             f"{other:,} ends of test triples are at the other end of their relation in train, and {own:,} at the "
             "same: are head and tail swapped in one of the files (--columns)?"
         )
-    doubts += _unlike_forms(entity_names(collection), "entities") + _unlike_forms(collection.relations, "relations")
+    doubts += _unlike_forms(entity_names(collection), "entities") + _unlike_forms(train.relations, "relations")
     return doubts
 
 

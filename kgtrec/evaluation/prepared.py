@@ -16,6 +16,7 @@ from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS, OF_POPULARITY
+from kgtrec.data.triples import plain
 from kgtrec.errors import KgtrecError, MeasureError, one_of, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
@@ -207,7 +208,7 @@ def breakdown_of(
     if per == "side":
         code, labels = (~topics.is_head[row]).astype(np.int32), labels_of(SIDES)
     elif per == "relation":
-        code, labels = topics.relation[row], topics.relations.labels
+        code, labels = plain(topics).relation[row], plain(topics).relations.labels
     else:
         code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
     return _used(per, code, labels)

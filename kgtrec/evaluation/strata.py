@@ -11,6 +11,7 @@ from kgtrec.collection.popularity import degrees, inverse_popularity
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.scores import QUANTILES
+from kgtrec.data.triples import plain
 from kgtrec.errors import CollectionError, KgtrecError, whole_number
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
@@ -47,7 +48,7 @@ class TrainStrata:
                 "(kgtrec questions)"
             )
         relevant = qrels.grade >= 1
-        self._topics, self._train = collection.questions, collection.train
+        self._topics, self._train = plain(collection.questions), plain(collection.train)
         self._topic = collection.topics_of(qrels.questions)
         self._question = qrels.question[relevant]
         self._answer = collection.entities.encode(qrels.entities.labels)[qrels.entity[relevant]]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.triples import plain
 from kgtrec.errors import KgtrecError, nearest, warn
 from kgtrec.evaluation.strata import TrainStrata
 from kgtrec.evaluation.summarise import ItemValues
@@ -94,12 +95,12 @@ class Weighting:
             raise KgtrecError(
                 "weights by relation need the questions' topics, and qrels alone have none: give a collection"
             )
-        return self._collection.questions.relation[self._collection.topics_of(self._qrels.questions)]
+        return plain(self._collection.questions).relation[self._collection.topics_of(self._qrels.questions)]
 
     def _shares_of(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
         if self._collection is None:
             raise KgtrecError("shares of relations need a collection")
-        relations = self._collection.relations
+        relations = plain(self._collection.questions).relations
         code = relations.encode(list(weights))
         if np.any(code < 0):
             wrong = list(weights)[int(np.flatnonzero(code < 0)[0])]

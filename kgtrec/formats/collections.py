@@ -1,11 +1,11 @@
 """The folder that ``kgtrec questions`` writes: a collection, one file per part.
 
 ====================  ============================================================================================
-``topics.tsv``        ``id TAB anchor TAB relation``, head questions first
+``topics.tsv``        ``id TAB anchor TAB relation``, head questions first; ``TAB qualifier``, such as a time, if any
 ``qrels.txt``         ``question 0 entity grade``
 ``entities.txt``      one label per line, row = code; or ``entities.tsv``, ``id TAB label``, if entities have ids
 ``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
-``known.parquet``     ``question, entity`` (rows, int32), ``split`` (int8: 0 train, 1 valid, 2 left-out test)
+``known.parquet``     ``question, entity`` (rows), ``split`` (0 train, 1 valid, 2 left-out test, 3 at other times)
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
@@ -415,7 +415,10 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     counts = {"triples read": "triples_read", "triples used": "triples", "filtered answers": "known"}
     rows = [[label, *(_number(report[key][name]) for name in SPLITS)] for label, key in counts.items()]
     yield from _aligned([["", *SPLITS], *rows])
-    yield f"entities {report['entities']:,}, relations {report['relations']:,}"
+    if (others := report["known"].get("other-times")) is not None:
+        yield f"filtered answers of other times, by --filter static only: {others:,}"
+    times = f", times {report['times']:,}" if "times" in report else ""
+    yield f"entities {report['entities']:,}, relations {report['relations']:,}{times}"
     if not has_validation(report):
         yield "no validation split"
 

@@ -107,11 +107,13 @@ def _kind_of_text(path: PathLike, head: bytes) -> Kind:
     lines = dict(list(lines.items())[:_LINES])
     if len(lines) > 1 and len(head) == _HEAD:
         lines.popitem()  # it may be cut off
+    name = Path(path).name.lower()
+    if name.startswith("topics") and any(line.count(b"\t") == 3 for line in lines.values()):
+        return "topics"  # with qualifiers, which may be numbers as grades are
     votes = [kind for kind in map(_kind_of_line, lines.values()) if kind]
     if votes:
         return max(votes, key=votes.count)
     # no line is well formed: the reader of the nearest kind has the best message
-    name = Path(path).name.lower()
     kinds: dict[str, Kind] = {"qrel": "qrels", ".run": "run", "topics": "topics"}
     if named := next((kind for part, kind in kinds.items() if part in name), None):
         return named

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kgtrec.collection.popularity import degrees
 from kgtrec.data.collection import Collection
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.triples import SPLITS, plain
 from kgtrec.errors import CollectionError, KgtrecError, whole_number
 
 Codes = NDArray[np.int64]
@@ -92,7 +92,8 @@ def _no_candidates(collection: Collection) -> list[Codes]:
 
 def _by_frequency(collection: Collection, by_place: Codes) -> Iterator[tuple[Codes, Codes]]:
     """The questions of each relation and side, and the entities that train has there, the most frequent first."""
-    train, asked, width, order = collection.train, collection.questions, len(by_place), collection.entities.byte_order
+    train, asked = plain(collection.train), plain(collection.questions)
+    width, order = len(by_place), collection.entities.byte_order
     both = np.concatenate([train.tail, train.head]).astype(np.int64)  # a tail question asks for a tail
     kind = np.concatenate([train.relation * 2, train.relation * 2 + 1]).astype(np.int64)
     keys, often = np.unique(kind * width + order[both], return_counts=True)

@@ -19,6 +19,7 @@ from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table, lower_text
+from kgtrec.data.triples import plain
 from kgtrec.errors import KgtrecError, legible, nearest, some_of, unwarned
 from kgtrec.evaluation.given import System, Systems, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
@@ -398,15 +399,14 @@ def _outcomes(scores: ItemScores, group: Ints, size: int) -> tuple[NDArray[np.in
 
 
 def _groups(every: list[ItemScores], qrels: Qrels, topics: Collection) -> dict[str, GroupOutcomes]:
-    row = topics.topics_of(qrels.questions)
-    relation = topics.questions.relation[row]
-    category = topics.categories.category[relation].astype(np.int32)
+    row, asked = topics.topics_of(qrels.questions), plain(topics.questions)
+    category = topics.categories.category[topics.questions.relation[row]].astype(np.int32)
     return {
         "side": _group_outcomes(every, (~topics.questions.is_head[row]).astype(np.int32), labels_of(SIDES)),
         "category": _group_outcomes(
             every, np.where(category < 0, len(CATEGORIES), category), labels_of([*CATEGORIES, "none"])
         ),
-        "relation": _group_outcomes(every, relation, topics.relations.labels),
+        "relation": _group_outcomes(every, asked.relation[row], asked.relations.labels),
     }
 
 

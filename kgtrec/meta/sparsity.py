@@ -12,6 +12,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import ScoreTable
+from kgtrec.data.triples import plain
 from kgtrec.errors import KgtrecError, each_warned_once, nearest, one_of
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.given import System, Systems
@@ -207,10 +208,11 @@ def relation_shares(qrels: Qrels | Collection, collection: Collection | None = N
         collection, qrels = qrels, qrels.qrels
     if collection is None:
         raise KgtrecError("relations need the questions' topics, and qrels alone have none: give a collection")
-    relation = collection.questions.relation[collection.topics_of(qrels.questions)]
-    count = np.bincount(relation[qrels.question[qrels.grade >= 1]], minlength=len(collection.relations))
+    asked = plain(collection.questions)
+    relation = asked.relation[collection.topics_of(qrels.questions)]
+    count = np.bincount(relation[qrels.question[qrels.grade >= 1]], minlength=len(asked.relations))
     used = np.flatnonzero(count)
-    labels = collection.relations.decode(used).to_pylist()
+    labels = asked.relations.decode(used).to_pylist()
     return dict(zip(labels, (count[used] / count.sum()).tolist(), strict=True))
 
 

@@ -15,6 +15,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
 from kgtrec.data.identity import entity_names, question_places, warn_of_extra
 from kgtrec.data.questions import SIDES, only_side
+from kgtrec.data.triples import plain
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.ranking.options import RankOptions
 from kgtrec.systems.kinds import Factors, ScoreBlock, Scorer, Scoring
@@ -91,16 +92,16 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
             + (f"{able[0]}s only; {only_side(able[0])}" if able else "neither heads nor tails")
         )
     entities, relations = system.entities, system.relations
-    questions, names = collection.questions, entity_names(collection)
+    questions, names = plain(collection.questions), entity_names(collection)
     rows = questions.rows_of(options.sides)
     entity = entities.encode(names.labels).astype(np.int64)
-    relation = relations.encode(collection.relations.labels).astype(np.int64)
+    relation = relations.encode(questions.relations.labels).astype(np.int64)
     numbers = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
 
     unknown, knows_none = [], False
     for noun, asked, number, labels in (
         ("entities", np.arange(len(entity)), entity, names),
-        ("relations", np.unique(questions.relation[rows]), relation, collection.relations),
+        ("relations", np.unique(questions.relation[rows]), relation, questions.relations),
     ):
         new = asked[number[asked] < 0]
         if len(new):

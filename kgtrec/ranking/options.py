@@ -8,7 +8,7 @@ from typing import Literal, TypedDict, get_args
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, checked_sides
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.triples import FILTERS, SPLITS
 from kgtrec.errors import one_of, whole_number
 
 Unknown = Literal["error", "last"]
@@ -51,10 +51,10 @@ class RankOptions:
     def __post_init__(self) -> None:
         named = (self.filtered_by,) if isinstance(self.filtered_by, str) else tuple(self.filtered_by)
         for split in named:
-            one_of("splits to filter by among", split, SPLITS)
+            one_of("splits to filter by among", split, FILTERS)
         one_of("unknown_entities to be one of", self.unknown_entities, UNKNOWN)
         if self.block is not None:
             object.__setattr__(self, "block", whole_number("block", self.block, 1))
         object.__setattr__(self, "sides", checked_sides(self.sides))
-        object.__setattr__(self, "filtered_by", tuple(split for split in SPLITS if split in named))
+        object.__setattr__(self, "filtered_by", tuple(split for split in FILTERS if split in named))
         object.__setattr__(self, "depth", whole_number("depth", self.depth))

@@ -230,7 +230,7 @@ def test_ntriples_without_the_parser(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": "hhr"}, "expected columns to be a permutation of hrt (head, relation, tail), found 'hhr'"),
+        ({"columns": "hhr"}, "expected columns with h, r and t (head, relation, tail) once each, and q"),
         ({"format": "tvs"}, "found 'tvs'; did you mean tsv?"),
         ({"delimiter": "::"}, "expected delimiter to be one ASCII character or 'whitespace', found '::'"),
         ({"literals": "drop"}, "expected literals to be one of skip, keep, found 'drop'"),

@@ -1,4 +1,7 @@
-"""Topics: ``id <TAB> anchor <TAB> relation`` lines, without header; and lists of entity labels."""
+"""Topics: ``id <TAB> anchor <TAB> relation`` lines without header, with a fourth column for qualifiers such as times.
+
+And lists of entity labels.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.questions import Topics
+from kgtrec.data.triples import BETWEEN, qualified
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.folders import ENTITY_IDS
@@ -18,6 +23,7 @@ from kgtrec.formats.trec.text import decoded, shown
 from kgtrec.formats.tsv import lines_of, require_writable, require_writable_labels
 
 COLUMNS = ("id", "anchor", "relation")
+_WITH_QUALIFIER = (*COLUMNS, "qualifier")
 _BLANK_IN_ID = re.compile(r"[\t\n\v\f\r ]|\A\s|\s\Z")
 
 
@@ -25,7 +31,7 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     r"""Read the topics in a file; ``stream`` may hold its bytes, already open.
 
     Columns are split at tabs only, so anchors and relations may contain spaces; ids may not. Blank lines and lines that
-    begin with ``#`` are skipped.
+    begin with ``#`` are skipped. Where a relation has a qualifier, such as a time, it is the fourth column.
 
     Raises
     ------
@@ -46,17 +52,18 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     for line in Lines.read(path, stream=stream).every():
         if not line.text.strip() or line.text.startswith("#"):
             continue
-        fields = line.fields(COLUMNS)
+        fields = line.fields(_WITH_QUALIFIER if line.data.count(b"\t") == len(COLUMNS) else COLUMNS)
         if _BLANK_IN_ID.search(fields[0]):
             raise line.error(
                 f"expected a question id without white space, got {fields[0]!r}; runs and qrels could not name it"
             )
         line.once(lines, fields[0], repr(fields[0]), "each id")
-        rows.append(fields)
+        rows.append([*fields, ""][: len(_WITH_QUALIFIER)])
     if not rows:
         raise FormatError("expected lines of 3 columns (id anchor relation), found none", path)
-    columns = [labels_of(column) for column in zip(*rows, strict=True)]
-    return Topics(Vocabulary.of(columns[0]), columns[1], columns[2])
+    ids, anchor, relation, qualifier = (labels_of(column) for column in zip(*rows, strict=True))
+    with in_file(path):
+        return Topics(Vocabulary.of(ids), anchor, qualified(relation, qualifier))
 
 
 def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None:
@@ -81,7 +88,8 @@ def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None
     for name, labels in zip(COLUMNS[1:], (topics.anchor, topics.relation), strict=True):
         require_writable_labels(path, labels, name, "see kgtrec questions --ids", refused=r"[\t\n\r]|^$")
     with writing(path, force=force) as stream:
-        stream.write(lines_of(topics.ids.labels, topics.anchor, topics.relation, between="\t"))
+        relation = pc.replace_substring(topics.relation, BETWEEN, "\t", max_replacements=1)  # a column each
+        stream.write(lines_of(topics.ids.labels, topics.anchor, relation, between="\t"))
 
 
 def lists_ids(path: PathLike) -> bool:

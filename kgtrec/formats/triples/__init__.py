@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError, KgtrecError, one_of, warn
+from kgtrec.data.triples import Triples, refuse_qualified
+from kgtrec.errors import FormatError, KgtrecError, in_file, one_of, warn
 from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
 from kgtrec.formats.lines import WHITESPACE, Lines, read_fields
 from kgtrec.formats.output.outputs import writing
@@ -22,6 +22,7 @@ SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation", "val
 _TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt")
 _COMPRESSIONS = ("", ".gz", ".zst")
 _NAMES = {"h": "head", "r": "relation", "t": "tail"}
+_MORE = {"q": "qualifier", "-": "not read"}
 _HEADINGS = {
     letter: re.compile(rf'#?"?({words})([ _-]?(id|name|label|entity|type))?"?', re.IGNORECASE)
     for letter, words in {"h": "head|subject|source", "r": "relation|predicate|type", "t": "tail|object|target"}.items()
@@ -49,7 +50,8 @@ def read_triples(
     ----------
     path : path
     columns : str
-        The columns of a text file, a permutation of ``hrt`` (head, relation, tail).
+        The columns of a text file: h, r and t (head, relation, tail) once each, in any order; q for a qualifier of the
+        fact, such as its time; - for a column that is not read.
     format : {"tsv", "openke", "libkge", "nt", "ogb"}, optional
         By default by name: ``train2id.txt`` is OpenKE's (numbers, with ``entity2id.txt`` and
         ``relation2id.txt`` beside it), ``train.del`` LibKGE's (with ``entity_ids.del`` and ``relation_ids.del``),
@@ -105,6 +107,9 @@ def read_triples(
         triples = _read_text(path, columns, delimiter, header=header, may_be_empty=may_be_empty)
     if len(triples) == 0 and not may_be_empty:
         raise FormatError("expected at least one triple, found none", path)
+    if "q" not in columns:
+        with in_file(path):
+            refuse_qualified(triples.relations.labels)
     return triples
 
 
@@ -233,8 +238,11 @@ def format_of(path: PathLike) -> str:
 def _require_options(
     path: PathLike, columns: str, kind: str | None, delimiter: str, literals: str, header: bool
 ) -> str:
-    if sorted(columns) != sorted(_NAMES):
-        raise KgtrecError(f"expected columns to be a permutation of hrt (head, relation, tail), found {columns!r}")
+    if sorted(columns.replace("-", "").replace("q", "", 1)) != sorted(_NAMES):
+        raise KgtrecError(
+            "expected columns with h, r and t (head, relation, tail) once each, and q (a qualifier, such as the time) "
+            f"or - (not read), found {columns!r}"
+        )
     if kind is not None:
         one_of("format to be one of", kind, FORMATS)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in "\r\n\0"):
@@ -251,22 +259,23 @@ def _require_options(
 def _read_text(path: PathLike, columns: str, delimiter: str, *, header: bool, may_be_empty: bool) -> Triples:
     lines = Lines.read(path)
     separator = {"\t": " separated by TAB", WHITESPACE: ""}.get(delimiter, f" separated by {delimiter!r}")
-    expected = f"3 columns ({', '.join(_NAMES[letter] for letter in columns)}){separator}"
+    names = ", ".join((_NAMES | _MORE)[letter] for letter in columns)
+    expected = f"{len(columns)} columns ({names}){separator}"
     if not lines.data.strip():
         if may_be_empty:
             return Triples.of([])
         raise FormatError(f"expected lines of {expected}, found an empty file", path)
     if delimiter == WHITESPACE:
         lines, delimiter = lines.separated(), "\t"
-    column_of = dict(zip(columns, read_fields(lines, 3, expected, delimiter=delimiter), strict=True))
+    column_of = dict(zip(columns, read_fields(lines, len(columns), expected, delimiter=delimiter), strict=True))
     if header and _names_columns(*(column_of[letter][0].as_py() for letter in _NAMES)):
-        names = ", ".join(column_of[letter][0].as_py() for letter in columns)
+        names = ", ".join(column_of[letter][0].as_py() for letter in _NAMES)
         warn(
             f"{path}: skipped the first line, which names the columns ({names}); if it is a triple, say so with "
             "--no-header (header=False in Python), or move it to another line"
         )
         column_of = {letter: column[1:] for letter, column in column_of.items()}
-    return Triples.of_columns(column_of["h"], column_of["r"], column_of["t"])
+    return Triples.of_columns(*(column_of.get(letter) for letter in "hrtq"))
 
 
 def _names_columns(*fields: str) -> bool:

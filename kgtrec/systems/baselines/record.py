@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, nearest, one_of, whole_number
 from kgtrec.systems.baselines.graph import Codes, Graph, asked
@@ -76,6 +76,7 @@ class Model:
         CollectionError
             If the questions have other entities or relations.
         """
+        questions = plain(questions)
         if not (questions.entities.same_as(self.entities) and questions.relations.same_as(self.relations)):
             raise CollectionError(
                 f"expected questions with the entities and relations that {self.name} was fitted to, found others; "
@@ -122,6 +123,7 @@ class Baseline:
         """Fit the baseline under each of some settings; same facts, seed and settings give the same scores."""
         if len(train) == 0:
             raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
+        train = plain(train)
         for settings, score in self.fit(Graph.of(train), several, seed=whole_number("seed", seed)):
             yield settings, Model(self.name, train.entities, train.relations, score)
 
