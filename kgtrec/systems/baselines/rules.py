@@ -2,7 +2,8 @@
 
 A rule says that where its body leads from x to y, the fact (x, d, y) holds, where d is a direction
 (:mod:`kgtrec.systems.baselines.graph`). Its confidence is hits / (body pairs + a discount), as in AnyBURL, so that a
-rule with few observations is never certain. Different variables of a rule are different entities.
+rule with few observations is never certain. Different variables of a rule are different entities. Rules know no entity:
+those of an inductive collection are mined in the graph of the training, and applied to the graph of the candidates.
 """
 
 from __future__ import annotations
@@ -209,13 +210,13 @@ def _scorer(graph: Graph, rules: Rules, aggregate: str) -> Scorer:
 
 
 def _fit_inverse(graph: Graph, *, seed: int, discount: int, support: int, aggregate: str) -> Scorer:
-    return _scorer(graph, mine_one_step(graph, discount=discount, support=support), aggregate)
+    return _scorer(graph, mine_one_step(graph.training or graph, discount=discount, support=support), aggregate)
 
 
 def _fit_rules(
     graph: Graph, *, seed: int, anchors: int, discount: int, support: int, most: int, aggregate: str
 ) -> Scorer:
-    rules = mine(graph, seed=seed, anchors=anchors, discount=discount, support=support, most=most)
+    rules = mine(graph.training or graph, seed=seed, anchors=anchors, discount=discount, support=support, most=most)
     return _scorer(graph, rules, aggregate)
 
 
