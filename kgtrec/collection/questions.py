@@ -155,8 +155,8 @@ def build_questions(
         if any(isinstance(graph, str | os.PathLike) and Path(graph).is_dir() for graph in (train, inference)):
             train, inference, valid, test = find_graphs(train, inference)
         elif hasattr(train, "inductive_inference"):
-            train, inference = train.transductive_training, train.inductive_inference
-            valid, test = train.inductive_validation, train.inductive_testing
+            inference, valid, test = train.inductive_inference, train.inductive_validation, train.inductive_testing
+            train = train.transductive_training
         elif hasattr(train, "training"):
             train, valid, test = train.training, train.validation, train.testing
     if training_ids and inference is None:

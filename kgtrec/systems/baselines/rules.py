@@ -72,6 +72,9 @@ def mine(graph: Graph, *, seed: int, anchors: int, discount: int, support: int, 
     confidence of AMIE): nothing is known about the others.
     """
     n_directions, n_bodies = graph.n_directions, graph.n_directions * (graph.n_directions + 1)
+    if not len(graph.anchor):  # a training graph of other relations
+        none = np.zeros(0, np.int64)
+        return Rules(none, none, none, np.zeros(0))
     sample = _sampled_anchors(graph, anchors, np.random.Generator(np.random.PCG64(seed)))
     sizes, (rule, hits) = _observed(graph, sample)
     target, body = rule // n_bodies, rule % n_bodies
