@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from kgtrec.data.table import Column, Table, TabledResult, interval_columns
 from kgtrec.errors import KgtrecError, between_0_and_1, warn
@@ -53,7 +55,8 @@ def evaluate_graphs(
     -------
     TabledResult
         ``graphs``: system, graph, measure, value. ``means``: system, measure, graphs (how many it has a value for),
-        value, low, high; NaN for the interval of one graph.
+        value, low, high; NaN for the interval of one graph. ``differences``, of several systems: system, than, measure,
+        and the same of the difference on each graph, which does not vary with how hard graphs are.
 
     Raises
     ------
@@ -87,31 +90,66 @@ def evaluate_graphs(
         found = evaluate(collection, systems, measures, **scoring).to_table().select(["system", "measure", "value"])
         tables.append(found.add_column(1, "graph", pa.repeat(name, len(found))))
     data = pa.concat_tables(tables)
-    values: dict[tuple[str, str], list[float]] = {}
-    for system, _, measure, value in zip(*(column.to_pylist() for column in data.columns), strict=True):
-        values.setdefault((system, measure), []).append(value)
-    kept = {key: np.array(own)[~np.isnan(own)] for key, own in values.items()}
-    n = np.array([len(own) for own in kept.values()])
-    if len(fewer := [key for key, size in zip(kept, n, strict=True) if size < len(graphs)]):
-        lacking = ", ".join(dict.fromkeys(system for system, _ in fewer))
-        warn(f"{lacking}: no value for some of {len(graphs)} graphs; means over other graphs cannot be compared")
-    mean = np.array([own.mean() if len(own) else np.nan for own in kept.values()])
-    reach = seeds_reach(np.array([deviation(own) for own in kept.values()]), n, confidence)
-    system, measure = zip(*kept, strict=True)
-    rows = {"system": system, "measure": measure, "graphs": n, "value": mean, "low": mean - reach, "high": mean + reach}
-    value = Column("value", digits="measure", better="measure", across="measure", among=("graph",))
-    means = Column("value", "mean", digits="measure", better="measure", among=("measure",))
-    note = f"intervals: Student's t over other graphs like these, which are taken for a sample; {len(graphs)} graphs"
-    return TabledResult(
-        (
-            Table("graphs", "Graphs", "value for each graph", data, (Column("system"), Column("graph"), value)),
-            Table(
-                "means",
-                "Means over graphs",
-                "mean over graphs, each of which counts the same",
-                pa.table(rows),
-                (Column("system"), Column("measure"), Column("graphs", digits=0), means, *interval_columns(confidence)),
-                note=note,
-            ),
-        )
+    names, measures, cube = _cube(data, list(graphs))
+    if lacking := [name for name, own in zip(names, cube, strict=True) if np.isnan(own).any()]:
+        means_of = f"no value for some of {len(graphs)} graphs; means over other graphs cannot be compared"
+        warn(f"{', '.join(lacking)}: {means_of}")
+    pairs = list(combinations(range(len(names)), 2))
+    note = f"intervals: Student's t over {len(graphs)} graphs, which are taken for a sample of graphs like these"
+    across = Column("value", digits="measure", better="measure", across="measure", among=("graph",))
+    value, ends = (
+        Column("value", "mean", digits="measure", better="measure", among=("measure",)),
+        interval_columns(confidence),
     )
+    parts = [
+        Table("graphs", "Graphs", "value for each graph", data, (Column("system"), Column("graph"), across)),
+        Table(
+            "means",
+            "Means over graphs",
+            "mean over graphs, each of which counts the same",
+            _means({"system": names}, measures, cube, confidence),
+            (Column("system"), Column("measure"), Column("graphs", digits=0), value, *ends),
+            note=note,
+        ),
+    ]
+    if pairs:
+        both = [(names[one], names[other]) for one, other in pairs]
+        labels = dict(zip(("system", "than"), zip(*both, strict=True), strict=True))
+        differences = np.array([cube[one] - cube[other] for one, other in pairs])
+        value = Column("value", "mean difference", form="difference")
+        parts.append(
+            Table(
+                "differences",
+                "Differences of two systems",
+                "mean over graphs of the difference on the same graph, each interval by itself",
+                _means(labels, measures, differences, confidence),
+                (Column("system"), Column("than"), Column("measure"), Column("graphs", digits=0), value, *ends),
+                note=note,
+            )
+        )
+    return TabledResult(tuple(parts))
+
+
+def _cube(data: pa.Table, graphs: list[str]) -> tuple[list[str], list[str], NDArray[np.float64]]:
+    """Systems, measures, and (systems, measures, graphs) values; NaN where there is none."""
+    systems, measures = (data[name].unique().to_pylist() for name in ("system", "measure"))
+    cube = np.full((len(systems), len(measures), len(graphs)), np.nan)
+    places = [
+        np.array([labels.index(label) for label in data[name].to_pylist()])
+        for name, labels in (("system", systems), ("measure", measures), ("graph", graphs))
+    ]
+    cube[tuple(places)] = data["value"].to_numpy()
+    return systems, measures, cube
+
+
+def _means(
+    labels: Mapping[str, Sequence[str]], measures: list[str], cube: NDArray[np.float64], confidence: float
+) -> pa.Table:
+    """A row for each label and measure: the mean over graphs, and its interval."""
+    n = (~np.isnan(cube)).sum(axis=2).ravel()
+    own = [values[~np.isnan(values)] for values in cube.reshape(-1, cube.shape[2])]
+    mean = np.array([values.mean() if len(values) else np.nan for values in own])
+    reach = seeds_reach(np.array([deviation(values) for values in own]), n, confidence)
+    names = {name: np.repeat(np.array(each, object), len(measures)) for name, each in labels.items()}
+    ends = {"value": mean, "low": mean - reach, "high": mean + reach}
+    return pa.table({**names, "measure": measures * (len(n) // len(measures)), "graphs": n, **ends})

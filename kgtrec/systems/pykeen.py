@@ -58,7 +58,7 @@ def pykeen_system(
     require_device(device)
     entities, relations = _labels_of(factory)
     way_out = "give the factory that it was trained with (result.training)"
-    n_entities = model.num_entities if mode is None else model._get_entity_len(mode=mode)  # type: ignore[arg-type]
+    n_entities = model.num_entities if mode is None else model._get_entity_len(mode=mode)
     require_labels(entities, n_entities, "entities", way_out)
     require_labels(relations, n_relations_of(model), "relations", way_out)
     if device is not None:

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
+from kgtrec.data.triples import POLICIES_LIKE
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.collections import read_collection, report_text, write_collection
+from kgtrec.formats.triples import find_splits
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.systems.baselines import BASELINES, baseline_blocks
 
@@ -268,6 +270,25 @@ def test_layouts_are_read_unmodified(tmp_path: Path, monkeypatch: pytest.MonkeyP
     splits = [item["split"] for item in json.loads(Path("C/manifest.json").read_text())["inputs"]]
     assert splits == ["train", "inference", "valid", "test"]
     assert main(["check", "C"]) in (None, 0)
+
+
+def test_like_pykeen_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its policies and its filter, which the manifest records."""
+    monkeypatch.chdir(tmp_path)
+    for name, triples in (("t", TRAIN), ("g", GRAPH), ("v", VALID), ("e", TEST)):
+        Path(f"{name}.txt").write_text("".join("\t".join(row) + "\n" for row in triples))
+    main(["questions", "--train", "t.txt", "--inference", "g.txt", "v.txt", "e.txt", "--like", "pykeen", "--out", "C"])
+    options = json.loads(Path("C/manifest.json").read_text())["command"]
+    assert options["training_ids"] is True
+    assert read_collection("C").stamp == built(**POLICIES_LIKE["pykeen"], training_ids=True).stamp
+
+
+def test_a_study_of_two_graphs_takes_their_collection(tmp_path: Path):
+    """A folder with both graphs is no data set of one."""
+    for name in ("train", "msg", "valid", "test"):
+        (tmp_path / f"{name}.txt").write_text("a\tr\tb\n")
+    with pytest.raises(FormatError, match="expected one graph, found an inductive data set with msg triples"):
+        find_splits(tmp_path)
 
 
 @pytest.mark.parametrize(

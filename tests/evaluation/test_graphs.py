@@ -62,6 +62,24 @@ def test_means_are_those_of_the_values_of_each_graph(ranks: list[int]):
     assert turned["means"]["low"].to_pylist() == pytest.approx(found["means"]["low"].to_pylist())
 
 
+def test_differences_are_those_on_the_same_graph():
+    """Reciprocal ranks 1 and 1/2 against 1/2 and 1/4: 1/2 and 1/4, mean 3/8; t of one degree of freedom 12.7062."""
+    graphs = {}
+    for name, one, other in (("g", 1, 2), ("h", 2, 4)):
+        collection, ranks = graph("one", one)
+        graphs[name] = collection, [ranks, graph("other", other)[1]]
+    (row,) = evaluate_graphs(graphs, "micro.MRR")["differences"].to_pylist()
+    half = 12.706205 * (0.25 / 2**0.5) / 2**0.5
+    assert list(row.values()) == [
+        "one",
+        "other",
+        "micro.MRR",
+        2,
+        0.375,
+        *map(pytest.approx, (0.375 - half, 0.375 + half)),
+    ]
+
+
 def test_one_graph_has_no_interval_and_a_lacking_system_is_named():
     one = evaluate_graphs({"g": graph("mine", 1)}, "micro.MRR")["means"].to_pylist()[0]
     assert [one["graphs"], one["value"]] == [1, 1]

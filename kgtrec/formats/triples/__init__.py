@@ -27,7 +27,7 @@ _ENDINGS = tuple(
     for kind in (("2id.txt",), (".del",), _TEXT_SUFFIXES)
 )
 #: of a folder that has the graph of new entities too: ILPC 2022, InGram
-_INDUCTIVE_FILES = (
+_INDUCTIVE_FILES: tuple[dict[str, tuple[str, ...]], ...] = (
     {"train": ("train",), "inference": ("inference",), "valid": ("inference_validation",), "test": ("inference_test",)},
     SPLIT_FILES | {"inference": ("msg",)},
 )
@@ -197,6 +197,12 @@ def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:
             "files, such as train_hrt.npy val_hr.npy val_hr.npy",
             path,
         )
+    if (two := _inductive_files(path)) is not None:
+        raise FormatError(
+            f"expected one graph, found an inductive data set with {two['inference'][0]} triples beside train; make a "
+            "collection of it with kgtrec questions (kgtrec.build_questions), and give that",
+            path,
+        )
     # numbers first: such folders often contain the same triples as text too
     for kind in _ENDINGS[:2]:
         if any((path / f"train{ending}").is_file() for ending in kind):
@@ -231,12 +237,20 @@ def find_graphs(folder: PathLike, inference: PathLike | None = None) -> tuple[Pa
     path = Path(folder)
     if inference is not None:
         return find_splits(path)[0] if path.is_dir() else path, *find_splits(inference)
-    for stems in _INDUCTIVE_FILES:
-        if any((path / f"{stems['inference'][0]}{ending}").is_file() for ending in _ENDINGS[2]):
-            found = _one_of_each(path, _ENDINGS[2], stems)
-            return found["train"], found["inference"], found.get("valid"), found["test"]
+    if (stems := _inductive_files(path)) is not None:
+        found = _one_of_each(path, _ENDINGS[2], stems)
+        return found["train"], found["inference"], found.get("valid"), found["test"]
     train, valid, test = find_splits(folder)
     return train, None, valid, test
+
+
+def _inductive_files(folder: Path) -> dict[str, tuple[str, ...]] | None:
+    """How the files of a folder with two graphs are called; None for any other folder."""
+    ends = _ENDINGS[2]
+    named = (
+        stems for stems in _INDUCTIVE_FILES for end in ends if (folder / f"{stems['inference'][0]}{end}").is_file()
+    )
+    return next(named, None)
 
 
 def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noqa: A002
