@@ -1,0 +1,143 @@
+"""Facts with a time: other questions at other times, and what is filtered at the same time, the same split, or any."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.collection.questions import build_questions
+from kgtrec.data.triples import FILTERS, SPLITS, Triples, plain, qualifiers_of
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.formats.collections import read_collection, write_collection
+from kgtrec.formats.triples import read_triples
+from kgtrec.ranking.rank import rank_scores
+
+TRAIN = [("ann", "in", "rome", "1"), ("bob", "in", "rome", "1"), ("ann", "in", "oslo", "2")]
+VALID = [("ann", "in", "bonn", "3"), ("bob", "in", "oslo", "3")]
+TEST = [("ann", "in", "bonn", "4"), ("ann", "in", "oslo", "4"), ("bob", "in", "bonn", "3")]
+
+_quads = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from("rs"), st.sampled_from("abc"), st.sampled_from("12")), max_size=12
+)
+
+
+def built(train=TRAIN, valid=VALID, test=TEST):
+    return build_questions(*(Triples.of(part) for part in (train, valid, test)))
+
+
+def filtered(collection):
+    rows = collection.filtered
+    columns = collection.questions.ids.decode(rows.question), collection.entities.decode(rows.entity)
+    names = [FILTERS[code] for code in rows.split.tolist()]
+    return set(zip(*(column.to_pylist() for column in columns), names, strict=True))
+
+
+def test_a_question_has_its_time_by_hand():
+    """Where ann was at time 4 has two answers; rome, where she was before, is filtered by ``other-times`` only."""
+    collection = built()
+    asked = collection.questions.to_frame()
+    assert asked.query("side == 'tail'")[["relation", "anchor"]].to_numpy().tolist() == [
+        ["in @ 4", "ann"],
+        ["in @ 3", "bob"],
+    ]
+    assert collection.qrels.to_dict()["tail0"] == {"bonn": 1, "oslo": 1}
+    assert {row for row in filtered(collection) if row[0].startswith("tail")} == {
+        ("tail0", "rome", "other-times"),
+        ("tail1", "oslo", "valid"),
+        ("tail1", "rome", "other-times"),
+    }
+    assert (collection.report["relations"], collection.report["times"]) == (1, 4)
+
+
+@given(_quads, _quads, _quads.filter(len))
+def test_each_filter_equals_its_definition(train, valid, test):
+    """The completions at the question's time are filtered by their split, all others by ``other-times``."""
+    collection = built(train, valid, test)
+    expected = set()
+    for row in collection.questions.to_frame().itertuples():
+        relation, _, time = row.relation.partition(" @ ")
+        answers = set(collection.qrels.to_dict()[row.question])
+
+        def completing(part, row=row, relation=relation):
+            for head, own, tail, when in part:
+                if own == relation and row.anchor == (tail if row.side == "head" else head):
+                    yield (head if row.side == "head" else tail), when
+
+        every = [(name, set(completing(part))) for name, part in zip(SPLITS, (train, valid, test), strict=True)]
+        now = {(name, entity) for name, found in every for entity, when in found if when == time} - {
+            (name, entity) for name in SPLITS for entity in answers
+        }
+        ever = {entity for _, found in every for entity, _ in found} - answers - {entity for _, entity in now}
+        expected |= {(row.question, entity, name) for name, entity in now}
+        expected |= {(row.question, entity, "other-times") for entity in ever}
+    assert filtered(collection) == expected
+
+
+def test_the_filter_of_ranks_is_recorded_and_changes_them():
+    """With equal reasons to be anywhere, ann's own past is no rival once facts of all times are filtered."""
+    collection = built()
+    scores = np.zeros((len(collection.questions), len(collection.entities)))
+    scores[:, collection.entities.encode(["rome"])[0]] = 1
+    ranks = [
+        rank_scores(
+            collection, scores, questions=collection, entities=collection, sides="tail", filtered_by=filters
+        ).answer_ranks
+        for filters in ((), SPLITS, FILTERS)
+    ]
+    assert [found.filtered_by for found in ranks] == [(), SPLITS, FILTERS]
+    assert [found.above.tolist() for found in ranks] == [[1, 1, 1], [1, 1, 1], [0, 0, 0]]
+    assert [found.n_other.tolist() for found in ranks] == [[3, 3, 4], [3, 3, 3], [2, 2, 2]]
+
+
+@given(_quads, _quads, _quads.filter(len))
+def test_a_collection_with_times_is_read_back(tmp_path_factory, train, valid, test):
+    """All files hold qualifiers, and the stamp is the same."""
+    folder = tmp_path_factory.mktemp("times") / "C"
+    collection = built(train, valid, test)
+    write_collection(folder, collection)
+    again = read_collection(folder)
+    assert again.stamp == collection.stamp
+    assert filtered(again) == filtered(collection)
+    pd.testing.assert_frame_equal(again.questions.to_frame(), collection.questions.to_frame())
+
+
+def test_scores_per_relation_are_over_all_times():
+    """A stratum per relation holds the questions of all times."""
+    collection = built()
+    scores = np.random.default_rng(0).random((len(collection.questions), len(collection.entities)))
+    ranks = rank_scores(collection, scores, questions=collection, entities=collection).answer_ranks
+    whole = evaluate(collection, ranks, "micro.MRR").values.ravel()
+    per = evaluate(collection, ranks, "micro.MRR", per="relation")
+    assert per.to_frame()["relation"].tolist() == ["in"]
+    assert per.values.ravel().tolist() == whole.tolist()
+
+
+def test_plain_keeps_unknown_relations_and_qualified_ones_apart():
+    """The code -1 stays -1; without qualifiers the same object comes back."""
+    triples = Triples.of([("a", "r @ 1", "b"), ("a", "r", "b"), ("a", "s @ 1", "b")])
+    assert list(plain(triples).relations) == ["r", "s"]
+    assert plain(triples).relation.tolist() == [0, 0, 1]
+    lost = triples.recoded(relations=Vocabulary.of(["r @ 1"]))
+    assert plain(lost).relation.tolist() == [0, -1, -1]
+    once = plain(triples)
+    assert plain(once) is once
+    assert qualifiers_of(triples.relations)[2].labels.to_pylist() == ["1", ""]
+
+
+def test_columns_of_files_with_times(tmp_path):
+    """q is the time, - is not read; a relation with the separator in it is refused, and the way out named."""
+    path = tmp_path / "train.txt"
+    path.write_text("0\t1\t2\t7\t0\n")
+    assert list(read_triples(path, columns="hrtq-").relations) == ["1 @ 7"]
+    with pytest.raises(KgtrecError, match="3 columns"):
+        read_triples(path)
+    path.write_text("a\tr @ s\tb\n")
+    with pytest.raises(KgtrecError, match=r"without ' @ '.*replace it"):
+        read_triples(path)
+    with pytest.raises(KgtrecError, match="h, r and t"):
+        read_triples(path, columns="hrtqq")
