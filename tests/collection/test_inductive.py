@@ -126,6 +126,7 @@ def test_filter_and_ranks_equal_an_obvious_reading(train: Rows, graph: Rows, val
     assert found == expected
 
 
+@pytest.mark.slow
 @given(rows, rows, rows)
 def test_names_of_training_entities_change_nothing(train: Rows, graph: Rows, test: Rows):
     """Questions, filter, stamp, and the scores of rules, whatever the entities of the training graph are called."""
@@ -138,6 +139,7 @@ def test_names_of_training_entities_change_nothing(train: Rows, graph: Rows, tes
     assert own.tolist() == renamed.tolist()
 
 
+@pytest.mark.slow
 @given(rows, rows)
 def test_trained_on_the_inference_graph_is_transductive(graph: Rows, test: Rows):
     """The stamp, the filter and the scores of every baseline are the same."""

@@ -51,6 +51,7 @@ def test_the_mean_over_graphs_and_its_interval_by_hand():
     assert found["graphs"]["value"].to_pylist() == [1, 0.5, 0.5]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=5))
 def test_means_are_those_of_the_values_of_each_graph(ranks: list[int]):
     """Whatever the order of the graphs; each value is that of evaluate alone."""
