@@ -442,7 +442,8 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(FILTERS))
     question, entity = np.divmod(pair, n)
     everything = FilteredAnswers(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
-    return Collection(asked, judged, everything, collection.categories, collection.train, {}, collection.labels)
+    own, labels, training = collection.train, collection.labels, collection.training
+    return Collection(asked, judged, everything, collection.categories, own, {}, labels, training=training)
 
 
 def deepest_rank(pool: Pool) -> int:

@@ -13,6 +13,7 @@ import click
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import is_campaign, read_families_of, read_judgements, read_sampled, read_systems, systems_of
 from kgtrec.cli.options import (
+    PATH,
     SHARE,
     Whole,
     family_option,
@@ -23,7 +24,7 @@ from kgtrec.cli.options import (
     ties_option,
 )
 from kgtrec.cli.output import FIGURES, Output, output_options
-from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
+from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, scoring_options
 from kgtrec.data.scores import BREAKDOWNS, OF_POPULARITY, QUANTILES
 from kgtrec.errors import KgtrecError, KgtrecWarning, in_file, one_of
 from kgtrec.evaluation.scoring import MACRO_DEFAULTS, MICRO_DEFAULTS, has_only_answers
@@ -46,7 +47,8 @@ def _measures() -> Iterator[str]:
 
 
 @click.command(name="evaluate")
-@qrels_and_systems
+@click.argument("qrels", type=PATH)
+@click.argument("systems", nargs=-1, type=PATH)
 @scoring_options(
     "Measure to compute, see --list-measures; may be repeated, or hold several. "
     f"Default: {', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}.",
@@ -106,6 +108,9 @@ def command(
     orders (expected), first (optimistic), in one random order (nondeterministic) and, for runs, by label (trec). apart
     is the distance between optimistic and pessimistic.
 
+    Instead of both, FOLDER may hold collections of several graphs, each with its ranks (FOLDER/NAME, ranks in
+    FOLDER/NAME/ranks): a value for each graph, and the mean over graphs with an interval over other graphs.
+
     --family gives mean and standard deviation over the seeds of each family; with --confidence intervals are over other
     test sets and other seeds, and CSV and JSON have those over one of them too.
 
@@ -117,9 +122,13 @@ def command(
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per popularity --quantiles 10 --out popularity.svg
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
     kgtrec evaluate C ranks --family seeds --confidence 0.95 --format latex
+    kgtrec evaluate graphs -m "micro.MRR micro.Hits@10"
     kgtrec evaluate campaign ranks/*.ranks.parquet --ties nondeterministic --machine learned
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
+    if not systems:
+        _show_graphs(qrels, scoring, output, options)
+        return
     refuse_idle(("machine",), NO_CAMPAIGN, when=not is_campaign(qrels))
     if scoring.options["ties"] == "all":
         idle = ("sort", "per", "quantiles", "sides", "float32", "confidence", "weights", "machine", "families")
@@ -173,6 +182,32 @@ def _among(measures: Sequence[str], sort: str) -> str:
     label = parse_measure(sort).label
     one_of("--sort to be one of", label, [measure.label for measure in parse_measures(measures)])
     return label
+
+
+def _show_graphs(folder: str, scoring: ScoringRequest, output: Output, options: dict[str, Any]) -> None:
+    from kgtrec.evaluation.graphs import evaluate_graphs, graphs_in
+
+    if not graphs_in(folder):
+        raise click.UsageError(
+            f"expected SYSTEMS, or a folder of collections of several graphs (FOLDER/NAME), found neither in {folder}"
+        )
+    idle = ("sort", "per", "quantiles", "weights", "machine", "families", "drawn", "folder")
+    refuse_idle(idle, "several graphs")
+    if scoring.options["ties"] == "all":
+        raise KgtrecError("expected one order of ties with several graphs, found --ties all; evaluate one graph")
+    keywords = scoring.keywords()
+    del keywords["collection"]
+    level = options["confidence"] or 0.95
+    output.show(
+        evaluate_graphs(
+            folder,
+            scoring.measures or None,
+            confidence=level,
+            sides=options["sides"],
+            float32=options["float32"],
+            **keywords,
+        )
+    )
 
 
 def _show_all_orders(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output) -> None:

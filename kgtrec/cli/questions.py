@@ -11,14 +11,23 @@ from click.core import ParameterSource
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import refuse_second_input
-from kgtrec.cli.options import PATH, SEED, Number, choices_option, force_option, option
+from kgtrec.cli.options import PATH, SEED, Number, choices_option, force_option, option, sides_option
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
 from kgtrec.data_sets.get import folder_of
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collections import report_text, require_writable, write_collection
-from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_splits, read_triples
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.triples import (
+    FORMATS,
+    describe_input,
+    find_graphs,
+    find_splits,
+    input_files,
+    read_splits,
+    read_triples,
+)
 from kgtrec.formats.triples.rdf import LITERALS
 from kgtrec.report.progress import progress_bar
 
@@ -41,9 +50,16 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 
 
 @click.command(name="questions")
-@click.argument("triples", nargs=-1, required=True, metavar="TRAIN [VALID] TEST", type=click.Path())
+@click.argument("triples", nargs=-1, metavar="TRAIN [VALID] TEST", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True, metavar="COLLECTION")
 @force_option
+@option("--train training", "The graph that a model is trained on, with --inference: a file, or its folder.", PATH)
+@option(
+    "--inference",
+    "The graph that the trained model meets, of other entities, which are the candidates: a file, with VALID and TEST "
+    "after it; or a folder of all three.",
+    PATH,
+)
 @option(
     "--columns",
     "Columns: h, r and t (head, relation, tail), q (a qualifier, such as the time), - (not read).",
@@ -56,7 +72,8 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 @option(
     "--like",
     "Leave out the same triples as this framework, unless one of the next four options is given: pykeen drops "
-    "repeated triples, and test and valid triples with entities or relations that train lacks.",
+    "repeated triples, and test and valid triples with entities or relations that train lacks; with --inference also "
+    "filter what PyKEEN 1.11's pipeline filters, by the numbers of training entities, which is wrong.",
     tuple(POLICIES_LIKE),
 )
 @option("--repeated", "Triples repeated within a split. An answer is in the qrels once in any case.", POLICIES, "drop")
@@ -76,6 +93,7 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
     callback=_sample,
 )
 @option("--seed", "Seed of --sample.", SEED, 0)
+@sides_option("Which questions to ask, for data sets that ask for one side only.")
 @option("--ids", "Name entities e0, e1, ... and write entities.tsv; for labels with white space.", is_flag=True)
 @option("--threshold", "A side of a relation is N if its mean number of entities is at least this.", Number(), 1.5)
 @choices_option(
@@ -86,6 +104,8 @@ def command(
     ctx: click.Context,
     /,
     triples: tuple[str, ...],
+    training: str | None,
+    inference: str | None,
     out: str,
     columns: str,
     delimiter: str,
@@ -103,6 +123,9 @@ def command(
     tail, is skipped. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
     of a public data set, which is downloaded if need be (kgtrec data list).
 
+    With --train and --inference a model trained on one graph is asked about another with other entities: the candidates
+    and the filter are those of the inference graph with its VALID and TEST. A folder of ILPC or InGram has both graphs.
+
     Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
     report.txt to COLLECTION, and prints the report.
 
@@ -114,6 +137,9 @@ def command(
     kgtrec questions wn18rr --like pykeen --out C
     kgtrec questions wn18rr --sample 0.1 --seed 7 --unseen-entities drop --out C
     kgtrec questions train.tsv test.tsv --sample judged.tsv --out C
+    kgtrec questions --train fb237_v1 --inference fb237_v1_ind --out C
+    kgtrec questions --train train.txt --inference graph.txt valid.txt test.txt --out C
+    kgtrec questions ilpc2022/data/small --out C
     """
     options |= {
         name: policy
@@ -121,23 +147,30 @@ def command(
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
     require_writable(out)
-    train, valid, test = _files(triples)
+    train, graph, valid, test = _files(triples, training, inference)
     reading: dict[str, Any] = {
         "columns": columns,
         "format": input_form,
         "delimiter": _DELIMITERS.get(delimiter, delimiter),
     }
     reading |= {"literals": literals, "header": not is_bare}
-    refuse_second_input([train, valid, test, sample])
-    read = dict(zip(SPLITS, read_splits(train, valid, test, **reading), strict=True))
+    refuse_second_input([train, graph, valid, test, sample])
+    read = dict(zip(SPLITS, read_splits(train if graph is None else graph, valid, test, **reading), strict=True))
+    if graph is not None:
+        read |= {"inference": read["train"], "train": read_triples(train, **reading)}
+        options["training_ids"] = like == "pykeen"
     if isinstance(sample, str):
         read["sample"] = read_triples(sample, **reading)
-    collection = build_questions(*(read[name] for name in SPLITS), sample=read.get("sample", sample), **options)
+    collection = build_questions(
+        *(read[name] for name in SPLITS), inference=read.get("inference"), sample=read.get("sample", sample), **options
+    )
     write_collection(
         out,
         collection,
         command={"name": "questions", **reading, **collection.report["options"]},
-        inputs=_inputs({"train": train, "valid": valid, "test": test, "sample": sample}, read, input_form),
+        inputs=_inputs(
+            {"train": train, "inference": graph, "valid": valid, "test": test, "sample": sample}, read, input_form
+        ),
     )
     click.echo(report_text(collection.report), nl=False)
     for line in doubtful_triples(collection):
@@ -149,19 +182,33 @@ def command(
     )
 
 
-def _files(paths: tuple[str, ...]) -> tuple[str, str | None, str]:
-    """Train, valid and test, as named or found in a folder."""
-    if len(paths) == 1 and paths[0] != "-":
-        train, valid, test = find_splits(folder_of(paths[0], progress=progress_bar))
-        return str(train), None if valid is None else str(valid), str(test)
-    if len(paths) == 2:
-        return paths[0], None, paths[1]
-    if len(paths) == 3:
-        return paths[0], paths[1], paths[2]
-    raise KgtrecError(
-        "expected the files TRAIN TEST or TRAIN VALID TEST, their folder, or the name of a data set, found "
-        f"{len(paths)}"
-    )
+def _files(
+    paths: tuple[str, ...], training: str | None, inference: str | None
+) -> tuple[str, str | None, str | None, str]:
+    """Train, the inference graph if there is one, valid and test, as named or found in folders."""
+    if (training is None) != (inference is None):
+        raise KgtrecError(
+            "expected --train TRAIN and --inference GRAPH together, found one of them; name the triples of a "
+            "transductive data set without options: TRAIN VALID TEST"
+        )
+    found: tuple[PathLike | None, ...] = ()
+    if training is None or inference is None:
+        if len(paths) == 1 and paths[0] != "-":
+            found = find_graphs(folder_of(paths[0], progress=progress_bar))
+        elif len(paths) in (2, 3):
+            found = paths[0], None, *(None, *paths[1:])[-2:]
+    elif not paths:
+        found = find_graphs(training, inference)
+    elif len(paths) <= 2:
+        graphs = (find_splits(graph)[0] if Path(graph).is_dir() else graph for graph in (training, inference))
+        found = *graphs, *(None, *paths)[-2:]
+    if not found:
+        raise KgtrecError(
+            "expected the files TRAIN TEST or TRAIN VALID TEST, their folder, or the name of a data set, found "
+            f"{len(paths)}" + ("; with --inference the files VALID TEST, TEST, or none" if inference else "")
+        )
+    train, graph, valid, test = (None if path is None else str(path) for path in found)
+    return str(train), graph, valid, str(test)
 
 
 def _inputs(paths: dict[str, Any], read: dict[str, Triples], form: str | None) -> list[dict[str, Any]]:

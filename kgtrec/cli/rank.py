@@ -271,7 +271,7 @@ def _baseline_systems(
     record = BASELINES[name]
     several = [key for key, value in settings.items() if isinstance(value, list)]
     combinations = record.combinations(settings)
-    models = enumerate(record.fitted(collection.train, combinations, seed), 1)
+    models = enumerate(record.fitted(collection.train, combinations, seed, collection.training), 1)
 
     def blocks(_: Collection, block: int | None) -> Iterator[ScoreBlock]:
         number, (own, model) = next(models)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions, completed_rows, completions
+from kgtrec.data.questions import SIDES, Questions, checked_sides, completed_rows, completions
 from kgtrec.data.triples import (
     FILTERS,
     POLICIES,
@@ -28,9 +28,9 @@ from kgtrec.data.triples import (
     triple_keys,
 )
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
-from kgtrec.errors import KgtrecError, count_of, one_of, whole_number
+from kgtrec.errors import KgtrecError, count_of, one_of, warn, whole_number
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.triples import find_splits, read_triples
+from kgtrec.formats.triples import find_graphs, read_triples
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 from kgtrec.kernels.statistics.divergence import kl_divergence
 from kgtrec.kernels.triples.categories import relation_category, relation_fanout
@@ -45,6 +45,7 @@ def build_questions(
     valid: Any = None,
     test: Any = None,
     *,
+    inference: Any = None,
     repeated: str = "drop",
     leaked: str = "keep",
     unseen_entities: str = "keep",
@@ -52,6 +53,8 @@ def build_questions(
     sample: int | float | Triples | PathLike | None = None,
     seed: int = 0,
     ids: bool = False,
+    sides: Sequence[str] = SIDES,
+    training_ids: bool = False,
     threshold: float = 1.5,
     categories_from: Sequence[str] = SPLITS,
 ) -> Collection:
@@ -62,12 +65,21 @@ def build_questions(
     question to a test triple, grade 1. Filtered are those that complete it to a train or valid triple, or to a test
     triple that ``sample`` left out, and that are not answers.
 
+    With ``inference`` the collection is inductive: a model that was trained on ``train`` is asked about the entities of
+    another graph, ``inference``, which takes the part of train everywhere else, also below. Nothing of the training
+    graph is a candidate or filtered, and its entities are compared with those of the inference graph by label only, for
+    counts and for ``Collection.training``.
+
     Parameters
     ----------
     train, valid, test : Triples or path, or what Triples.of takes
         With any vocabularies; the collection's has train's entities first, then valid's new ones, then test's. Without
         validation triples: ``build_questions(train, test=test)``. All three in one: a folder as ``train``, see
-        :func:`kgtrec.read_triples` for its files, or a Dataset of PyKEEN.
+        :func:`kgtrec.read_triples` for its files, or a Dataset of PyKEEN. A folder of ILPC 2022 or InGram and an
+        InductiveDataset of PyKEEN have the inference graph, too.
+    inference : Triples or path, or what Triples.of takes, optional
+        The graph that a trained model meets, without the triples that are asked for; valid and test are of its
+        entities. A folder, as GraIL's ``fb237_v1_ind``, has all three.
     repeated : {"drop", "keep", "error"}
         Triples repeated within a split. "keep" leaves them in ``Collection.train``; an answer is judged once in any
         case.
@@ -75,7 +87,8 @@ def build_questions(
         Test triples that are also in train or valid. If kept, they are answers, not filtered answers.
     unseen_entities, unseen_relations : {"keep", "drop", "error"}
         Test triples with an entity (a relation) that no train triple has. "drop" removes these test triples, such
-        valid triples, and all such entities from the candidates.
+        valid triples, and all such entities from the candidates. Of an inductive collection: a relation that the
+        training graph lacks, and "drop" removes such triples of the inference graph too, but none of its entities.
     sample : int, float, Triples or path, optional
         Build the questions of that many test triples, of that fraction of them (0 < f < 1), sampled without
         replacement, or of those given, with any vocabularies, or in a file, see :func:`kgtrec.read_triples`. The
@@ -84,6 +97,12 @@ def build_questions(
         Random seed of the sample. The order of the test triples does not matter.
     ids : bool
         Name the entities ``e0, e1, ...``, by the byte order of their labels, which may then contain white space.
+    sides : sequence of {"head", "tail"}
+        Which questions are asked; for data sets that ask for tails only.
+    training_ids : bool
+        Filter what PyKEEN 1.11.1's pipeline filters of an inductive data set: valid and test triples, and the triples
+        of the training graph, whose numbers are taken for those of the inference graph's entities. It is wrong
+        (issue 1547, mended later), and here to compare with its numbers.
     threshold : float
         A relation's side is N when the mean number of entities there is at least this.
     categories_from : sequence of {"train", "valid", "test"}
@@ -100,9 +119,15 @@ def build_questions(
         If a split is none of these, there are no test triples, an option is out of range, a policy says "error", a
         label is empty, or an entity label contains white space and ``ids`` is not set.
 
+    Warns
+    -----
+    KgtrecWarning
+        If PyKEEN would stop at a number that ``training_ids`` takes for no entity.
+
     References
     ----------
     Zhou et al. (2022), Re-thinking knowledge graph completion evaluation from an information retrieval perspective.
+    Teru et al. (2020), Inductive relation prediction by subgraph reasoning, ICML, for inductive data sets.
 
     Examples
     --------
@@ -124,17 +149,29 @@ def build_questions(
         "unseen_relations": unseen_relations,
     }
     _require_options(policies, threshold, categories_from, seed)
+    if not checked_sides(sides):
+        raise KgtrecError("expected sides to ask for, head, tail or both, found none")
     if valid is None and test is None:
-        if isinstance(train, str | os.PathLike) and Path(train).is_dir():
-            train, valid, test = find_splits(train)
+        if any(isinstance(graph, str | os.PathLike) and Path(graph).is_dir() for graph in (train, inference)):
+            train, inference, valid, test = find_graphs(train, inference)
+        elif hasattr(train, "inductive_inference"):
+            inference, valid, test = train.inductive_inference, train.inductive_validation, train.inductive_testing
+            train = train.transductive_training
         elif hasattr(train, "training"):
             train, valid, test = train.training, train.validation, train.testing
+    if training_ids and inference is None:
+        raise KgtrecError("expected an inference graph with training_ids, whose numbers they would be, found none")
+    training = None if inference is None else _occurring(_triples("train", train))
     splits = Splits.of(
-        _triples("train", train), _triples("valid", [] if valid is None else valid), _triples("test", test)
+        _triples(*(("train", train) if inference is None else ("inference", inference))),
+        _triples("valid", [] if valid is None else valid),
+        _triples("test", test),
     )
     if isinstance(sample, str | os.PathLike):
         sample = read_triples(sample)
     _require_labels(splits, ids)
+    if training is not None:
+        _require_lines(training)
     report: Report = {
         "options": policies
         | {
@@ -143,13 +180,14 @@ def build_questions(
             "ids": ids,
             "threshold": threshold,
             "categories_from": list(categories_from),
-        },
+        }
+        | ({} if set(sides) == set(SIDES) else {"sides": list(checked_sides(sides))}),
         "triples_read": _lengths(splits),
     }
     splits, report["repeated"] = _without_repeated(splits, repeated)
-    splits, report["leaked"] = _without_leaked(splits, leaked)
+    splits, report["leaked"] = _without_leaked(splits, leaked, training)
     splits, report["unseen_entities"] = _without_unseen(splits, "entities", unseen_entities)
-    splits, report["unseen_relations"] = _without_unseen(splits, "relations", unseen_relations)
+    splits, report["unseen_relations"] = _without_unseen(splits, "relations", unseen_relations, training)
     if not len(splits.test):
         found = "none"
         if n := report["triples_read"]["test"]:
@@ -161,23 +199,33 @@ def build_questions(
     full = splits.test.take(first_places(splits.test.keys()))
     chosen, report["sample"] = _sample(full, sample, seed)
     fingerprint = fingerprint_of(splits.train, splits.valid, full.take(chosen), full.take(~chosen))
-    labels = splits.entities
+    labels, known = splits.entities, splits.train
+    if training is not None:
+        report["training"] = _training_counts(splits, full.take(chosen), training)
+        report["options"] |= {"training_ids": training_ids}
+        training = training.recoded(relations=splits.relations)
+        training = training.take(training.relation >= 0)
+        if training_ids:
+            known = _by_number(training, splits.entities)
+            filters = known.take((known.head >= 0) & (known.tail >= 0))
+            fingerprint = fingerprint_of(filters, splits.valid, full.take(chosen), full.take(~chosen))
     if ids:  # by the places of the labels in byte order, whatever that of the lines
         names = Vocabulary(pa.array([f"e{place}" for place in labels.byte_order.tolist()], pa.string()))
         splits, full = (
             Splits(*(replace(getattr(splits, name), entities=names) for name in SPLITS)),
             replace(full, entities=names),
         )
+        known = replace(known, entities=names)
     test = full.take(chosen)
-    questions = questions_of(test)
+    questions = questions_of(test, sides)
     question, entity = completions(questions, test)
     qrels = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
-    filtered = _filtered(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
+    filtered = _filtered(questions, qrels, (_in_range(known, questions), splits.valid, full.take(~chosen)))
     report |= _counts(splits, test, questions, qrels, categories)
     used = SPLITS if plain(questions) is questions else FILTERS
     report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(used)}
     return Collection(
-        questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint
+        questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint, training
     )
 
 
@@ -191,7 +239,7 @@ def _triples(split: str, triples: Any) -> Triples:
         raise KgtrecError(f"{split}: {error}{way_out}") from None
 
 
-def questions_of(test: Triples) -> Questions:
+def questions_of(test: Triples, sides: Sequence[str] = SIDES) -> Questions:
     """Return the triple questions of test triples: head questions, then tail questions, each by first appearance.
 
     Examples
@@ -200,8 +248,10 @@ def questions_of(test: Triples) -> Questions:
     >>> list(questions.ids), questions.is_head.tolist()
     (['head0', 'tail0', 'tail1'], [True, False, False])
     """
-    heads = first_places(_pairs(test.relation, test.tail))
-    tails = first_places(_pairs(test.relation, test.head))
+    heads, tails = (
+        first_places(_pairs(test.relation, end)) if side in checked_sides(sides) else np.zeros(0, np.intp)
+        for side, end in zip(SIDES, (test.tail, test.head), strict=True)
+    )
     ids = [f"head{i}" for i in range(len(heads))] + [f"tail{i}" for i in range(len(tails))]
     return Questions(
         ids=Vocabulary(pa.array(ids, pa.string())),
@@ -270,8 +320,12 @@ def _require_labels(splits: Splits, ids: bool) -> None:
         way_out = "name entities e0, e1, ... with --ids (in Python ids=True)"
         expected = "entity labels without white space, since TREC files are split there"
         _refuse(splits.entities, WHITE_SPACE, expected, way_out)
+    _require_lines(splits)
+
+
+def _require_lines(triples: Triples | Splits) -> None:
     way_out = "replace them in the triples"
-    for vocabulary, what in ((splits.entities, "entity"), (splits.relations, "relation")):
+    for vocabulary, what in ((triples.entities, "entity"), (triples.relations, "relation")):
         _refuse(vocabulary, _LINE_BREAK, f"{what} labels without tabs, line breaks and NUL", way_out)
 
 
@@ -293,10 +347,12 @@ def _without_repeated(splits: Splits, policy: str) -> tuple[Splits, Report]:
     return _left(splits, policy, extra), {"policy": policy} | {name: int(wrong.sum()) for name, wrong in extra.items()}
 
 
-def _without_leaked(splits: Splits, policy: str) -> tuple[Splits, Report]:
+def _without_leaked(splits: Splits, policy: str, training: Triples | None) -> tuple[Splits, Report]:
     test = splits.test
     in_train, in_valid = (is_among(test.keys(), part.keys()) for part in (splits.train, splits.valid))
     leaks = in_train | in_valid
+    if training is not None:
+        leaks |= _among_labels(test, training)
     _obey(policy, test, leaks, "test triples that are in neither train nor valid", "in one of them", "--leaked")
     return _left(splits, policy, {"test": leaks}), {
         "policy": policy,
@@ -307,18 +363,21 @@ def _without_leaked(splits: Splits, policy: str) -> tuple[Splits, Report]:
     }
 
 
-def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Report]:
-    """Apply the policy for entities or relations that train lacks; ``kind`` is "entities" or "relations"."""
+def _without_unseen(splits: Splits, kind: str, policy: str, training: Triples | None = None) -> tuple[Splits, Report]:
+    """Apply the policy for entities or relations (``kind``) that train, or the training graph, lacks."""
     columns = ("head", "tail") if kind == "entities" else ("relation",)
     seen = np.zeros(len(getattr(splits, kind)), bool)
     for column in columns:
         seen[getattr(splits.train, column)] = True
+    if training is not None:
+        plain_ones = [qualifiers_of(each.relations) for each in (splits.train, training)]
+        seen = (plain_ones[1][0].encode(plain_ones[0][0].labels) >= 0)[plain_ones[0][1]]
     if kind == "relations":  # one seen at another time is no new one
         code = qualifiers_of(splits.relations)[1]
         seen = np.isin(code, code[seen])
     lacking = {
         name: ~np.logical_and.reduce([seen[getattr(getattr(splits, name), column)] for column in columns])
-        for name in ("valid", "test")
+        for name in (SPLITS if training is not None else SPLITS[1:])
     }
     option = f"--unseen-{kind}"
     _obey(policy, splits.test, lacking["test"], f"test triples whose {kind} are in train", "with others", option)
@@ -332,6 +391,60 @@ def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Rep
         splits, kept = _left(splits, policy, lacking), Vocabulary(getattr(splits, kind).labels.filter(pa.array(seen)))
         splits = Splits(*(getattr(splits, name).recoded(**{kind: kept}) for name in SPLITS))
     return splits, counts
+
+
+def _occurring(triples: Triples) -> Triples:
+    """The same triples under the labels that occur in them."""
+    return Triples.of_columns(*(triples.decoded(name) for name in ("head", "relation", "tail")))
+
+
+def _among_labels(triples: Triples, others: Triples) -> NDArray[np.bool_]:
+    """Which of the triples are among others, which have vocabularies of their own."""
+    others = others.recoded(entities=triples.entities, relations=triples.relations)
+    return is_among(
+        triples.keys(), others.take((others.head >= 0) & (others.relation >= 0) & (others.tail >= 0)).keys()
+    )
+
+
+def _training_counts(splits: Splits, test: Triples, training: Triples) -> Report:
+    """What the training graph has, and what of the inference graph and of the questions it has seen."""
+    entity = training.entities.encode(splits.entities.labels) >= 0
+    relation = training.relations.encode(splits.relations.labels) >= 0
+    return {
+        "triples": len(training),
+        "entities": len(training.entities),
+        "relations": len(training.relations),
+        "entities_in_both": int(entity.sum()),
+        "relations_in_both": int(relation.sum()),
+        "inference_triples_of_other_relations": int((~relation[splits.train.relation]).sum()),
+        "test_triples_with_its_entities": int((entity[test.head] | entity[test.tail]).sum()),
+        "test_triples_in_it": int(_among_labels(test, training).sum()),
+    }
+
+
+def _by_number(training: Triples, entities: Vocabulary) -> Triples:
+    """Training triples as PyKEEN's numbers, by label order, read for other entities; -1 for a number that is none's.
+
+    References
+    ----------
+    PyKEEN 1.11.1, pipeline/api.py, _handle_evaluation, and its issue 1547.
+    """
+    own, number = np.argsort(entities.byte_order), training.entities.byte_order
+    own = np.append(own, np.full(max(0, len(number) - len(own)), -1))
+    head, tail = (own[number[end]].astype(np.int32) for end in (training.head, training.tail))
+    return replace(training, head=head, tail=tail, entities=entities)
+
+
+def _in_range(known: Triples, questions: Questions) -> Triples:
+    """What is known without numbers that stand for no entity; a warning of the questions where PyKEEN stops at one."""
+    lacking = (known.head < 0) | (known.tail < 0)
+    question, entity, _ = completed_rows(questions, known.take(lacking))
+    if n := len(distinct(np.sort(question[entity < 0]))):
+        warn(
+            f"PyKEEN 1.11.1 stops with an IndexError at {n:,} of the {len(questions):,} questions, where the number of "
+            "an entity of the training graph is out of range; such numbers are left out here"
+        )
+    return known.take(~lacking)
 
 
 def _left(splits: Splits, policy: str, wrong: dict[str, NDArray[np.bool_]]) -> Splits:
@@ -414,6 +527,7 @@ def _counts(
 ) -> Report:
     answers = np.bincount(qrels.question, minlength=len(questions))
     sides = {"head": questions.is_head, "tail": ~questions.is_head, "all": np.ones(len(questions), bool)}
+    own_answers = {side: answers[mask] if mask.any() else np.zeros(1) for side, mask in sides.items()}
     relations, relation, times, _ = qualifiers_of(splits.relations)
     per_relation = np.bincount(test.relation, minlength=len(splits.relations))
     sizes = np.bincount(np.ceil(np.log2(answers)).astype(np.intp))  # questions with 1, 2, 3-4, 5-8, ... answers
@@ -426,12 +540,12 @@ def _counts(
         "answers": len(qrels),
         "answers_per_question": {
             side: {
-                "min": int(answers[mask].min()),
-                "median": float(np.median(answers[mask])),
-                "mean": float(answers[mask].mean()),
-                "max": int(answers[mask].max()),
+                "min": int(own.min()),
+                "median": float(np.median(own)),
+                "mean": float(own.mean()),
+                "max": int(own.max()),
             }
-            for side, mask in sides.items()
+            for side, own in own_answers.items()
         },
         "histogram": [
             {"from": 2 ** (place - 1) + 1 if place else 1, "to": 2**place, "questions": size}

@@ -54,6 +54,9 @@ class Collection:
     report: Mapping[str, Any] = field(default_factory=dict)  # counts, policies and options of build_questions
     labels: Vocabulary | None = None  # the labels of entity ids e0, e1, ...; None: entities have their own labels
     fingerprint: str = ""  # of the sets of triples by split; by default of the questions and what is filtered
+    # inductive: the graph that a model was trained on, with its own entities and the collection's relations, where
+    # train is the graph of the candidates; None: the model was trained on train
+    training: Triples | None = None
 
     def __post_init__(self) -> None:
         if not self.fingerprint:

@@ -9,6 +9,7 @@ __all__ = offer(
     {
         "evaluation.evaluate": ("evaluate",),
         "evaluation.prepared": ("default_measures",),
+        "evaluation.graphs": ("evaluate_graphs",),
         "evaluation.item_scores": ("item_scores", "ItemScores"),
         "evaluation.ties": ("compare_ties", "TieComparison"),
         "evaluation.chance": ("adjust", "chance_of_split", "chance_table"),

@@ -30,7 +30,7 @@ from kgtrec.evaluation.scoring import (
     Scoring,
     has_only_answers,
 )
-from kgtrec.evaluation.strata import TrainStrata
+from kgtrec.evaluation.strata import SEEN, TrainStrata, seen_strata
 from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
@@ -207,6 +207,8 @@ def breakdown_of(
     topics, row = collection.questions, collection.topics_of(qrels.questions)
     if per == "side":
         code, labels = (~topics.is_head[row]).astype(np.int32), labels_of(SIDES)
+    elif per == "seen":
+        code, labels = seen_strata(collection)[row], labels_of(SEEN)
     elif per == "relation":
         code, labels = plain(topics).relation[row], plain(topics).relations.labels
     else:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kgtrec.collection.popularity import degrees, inverse_popularity
 from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.scores import QUANTILES
 from kgtrec.data.triples import plain
@@ -16,6 +17,7 @@ from kgtrec.errors import CollectionError, KgtrecError, whole_number
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
 HALF_LINKS = ("both", "anchor only", "answer only", "none")  # which half-links of an answer train has
+SEEN = ("relation and anchor", "relation only", "anchor only", "neither")  # what of a question the model has met
 Codes = NDArray[np.int32]
 _MOST = 1_000  # quantiles
 
@@ -103,6 +105,29 @@ class TrainStrata:
         is_head = self._topics.is_head[topic]
         anchor, answer = np.where(is_head, is_seen[::-1], is_seen)
         return (2 * ~anchor + ~answer).astype(np.int32)
+
+
+def seen_strata(collection: Collection) -> Codes:
+    """Return the (questions,) row in ``SEEN``: which of relation and anchor the graph has that a model is trained on.
+
+    Relations without their qualifiers; entities by label.
+
+    Examples
+    --------
+    >>> from kgtrec.collection.questions import build_questions
+    >>> graph = [("c", "likes", "d"), ("c", "hates", "d")], None, [("d", "likes", "c"), ("d", "hates", "c")]
+    >>> collection = build_questions([("a", "likes", "d")], *graph[1:], inference=graph[0])
+    >>> [SEEN[code] for code in seen_strata(collection)]  # (?, likes, c), (?, hates, c), (d, likes, ?), (d, hates, ?)
+    ['relation only', 'neither', 'relation and anchor', 'anchor only']
+    """
+    questions = plain(collection.questions)
+    training = plain(collection.train if collection.training is None else collection.training)
+    met = np.isin(questions.relation, training.relation)
+    if collection.training is None:
+        has_anchor = np.isin(questions.anchor, np.concatenate([training.head, training.tail]))
+    else:
+        has_anchor = (training.entities.encode(entity_names(collection).labels) >= 0)[questions.anchor]
+    return (2 * ~met + ~has_anchor).astype(np.int32)
 
 
 def cut(degree: NDArray[np.int64], counted: NDArray[np.int64], quantiles: int) -> tuple[Codes, list[str]]:

@@ -7,6 +7,8 @@
 ``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
 ``known.parquet``     ``question, entity`` (rows), ``split`` (0 train, 1 valid, 2 left-out test, 3 at other times)
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
+``training.parquet``  of an inductive collection: the same of the graph that a model was trained on, where train is the
+                      graph of the candidates; relations of the collection, entities of ``training_entities.txt``
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -70,6 +72,7 @@ from kgtrec.formats.tsv import lines_of
 FORMAT_VERSION = 2
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
+_TRAINING, _TRAINING_ENTITIES = _OF_TRAINING = ("training.parquet", "training_entities.txt")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
@@ -142,6 +145,10 @@ def write_collection_parts(
     _write_relations(folder / "relations.tsv", collection)
     _write_codes(folder / "known.parquet", _FILTERED, filtered.question, filtered.entity, filtered.split)
     _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
+    if (training := collection.training) is not None:
+        _write_codes(folder / _TRAINING, _TRAIN, training.head, training.relation, training.tail)
+        with writing(folder / _TRAINING_ENTITIES) as stream:
+            stream.write(lines_of(training.entities.labels, between="\t"))
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
@@ -183,7 +190,11 @@ def read_collection(folder: PathLike) -> Collection:
     filtered = FilteredAnswers(*_read_codes(path / "known.parquet"))
     head, relation, tail = _read_codes(path / "train.parquet")
     train = Triples(head, relation, tail, entities, relations)
-    own = manifest.get("report", {}), labels, manifest["fingerprint"]
+    training = None
+    if _TRAINING in manifest["files"]:
+        head, relation, tail = _read_codes(path / _TRAINING)
+        training = Triples(head, relation, tail, read_label_lines(path / _TRAINING_ENTITIES), relations)
+    own = manifest.get("report", {}), labels, manifest["fingerprint"], training
     collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
@@ -345,7 +356,8 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
-    for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS):
+    further = _OF_TRAINING if _TRAINING in files else ()
+    for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS, *further):
         if name != "report.txt" and not (path / name).is_file():
             yield FormatError("expected this file of the collection, found none; build it again", path=path / name)
         elif name not in files:
@@ -421,6 +433,17 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"entities {report['entities']:,}, relations {report['relations']:,}{times}"
     if not has_validation(report):
         yield "no validation split"
+    if (training := report.get("training")) is not None:
+        count = {name: f"{value:,}" for name, value in training.items()}
+        yield "inductive: train is the graph of the candidates, and a model is trained on another"
+        yield (
+            f"training graph: triples {count['triples']}, entities {count['entities']}, {count['entities_in_both']} of "
+            f"them candidates, relations {count['relations']}, {count['relations_in_both']} of them here"
+        )
+        yield (
+            f"of other relations than it: {count['inference_triples_of_other_relations']} train triples; test triples "
+            f"with its entities: {count['test_triples_with_its_entities']}, in it: {count['test_triples_in_it']}"
+        )
 
 
 def _questions(report: Mapping[str, Any]) -> Iterator[str]:
@@ -475,10 +498,12 @@ def _checks(report: Mapping[str, Any]) -> Iterator[str]:
     rows.append(["repeated triples", found, f"--repeated {repeated['policy']}"])
     found = f"{leaked['test_in_train']:,} in train, {leaked['test_in_valid']:,} in valid"
     rows.append(["test triples leaked", found, f"--leaked {leaked['policy']}"])
+    training = report.get("training")
     for kind in ("entities", "relations"):
         counts = report[f"unseen_{kind}"]
         found = f"{counts[kind]:,}, in {counts['valid_triples']:,} valid and {counts['test_triples']:,} test triples"
-        rows.append([f"{kind} not in train", found, f"--unseen-{kind} {counts['policy']}"])
+        graph = "train" if training is None else {"entities": "the graph", "relations": "training"}[kind]
+        rows.append([f"{kind} not in {graph}", found, f"--unseen-{kind} {counts['policy']}"])
     yield from _aligned(rows, left=(1, 2))
     if sample := report["sample"]:
         drawn = "given" if sample["seed"] is None else f"seed {sample['seed']}"

@@ -13,7 +13,7 @@ __all__ = offer(
         "meta.withstand": ("withstand", "Withstanding"),
         "meta.power": ("power", "Power"),
         "meta.comparison": ("compare", "Comparison"),
-        "meta.sampled": ("sampled_bounds", "expected_sampled"),
+        "meta.sampled": ("sampled_bounds", "expected_sampled", "PROTOCOLS"),
         "meta.candidate_lists": ("candidate_lists",),
         "data.sampled_ranks": ("SampledRanks",),
         "systems.sampled_scores": ("read_sampled_scores",),

@@ -14,10 +14,19 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.sampled_ranks import DRAWS, Draw, SampledRanks
 from kgtrec.data.table import Column, Table, TabledResult, interval_columns
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, one_of, warn, whole_number
-from kgtrec.kernels.ranking.positions import TIES, Ties
+from kgtrec.kernels.ranking.positions import TIES, Ties, higher_and_equal
 from kgtrec.kernels.sampling.candidate_draws import cumulative_band, law_bounds, mean_share_above, sampled_moments
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 
+#: what published evaluations on sampled candidates draw, as keywords of expected_sampled
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    # test_ranking.py: a list of 50 that begins with the answer; drawn from all that the graph itself does not have, the
+    # answer too
+    "grail": {"n_sampled": 49, "draw": "with replacement", "with_answers": True},
+    "ultra": {"n_sampled": 49, "draw": "with replacement", "ties": "pessimistic"},  # script/run.py: hits@10_50
+    "adaprop": {"n_sampled": 50, "draw": "with replacement"},  # inductive/utils.py: the same with one more
+    "pykeen": {"n_sampled": 50},  # SampledRankBasedEvaluator
+}
 #: measures by default
 SAMPLED_MEASURES = ("micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.MR")
 _CERTAIN = (1, 2, 3, 5, 9, 20)  # where groups of answers begin, by chosen candidates above
@@ -200,11 +209,13 @@ def expected_sampled(
     *,
     draw: Draw = "without replacement",
     ties: Ties = "realistic",
+    with_answers: bool = False,
 ) -> TabledResult:
     r"""Compute what an evaluation on sampled candidates would give, from exact ranks, over all samples.
 
     Each answer has another sample, drawn from the candidates that a full filtered rank counts. With ``n_sampled``
-    of 49, draws with replacement and pessimistic ties, Hits\@10 is ULTRA's ``hits@10_50``.
+    of 49, draws with replacement and pessimistic ties, Hits\@10 is ULTRA's ``hits@10_50``. ``PROTOCOLS`` has the
+    arguments of published protocols: ``expected_sampled(ranks, **PROTOCOLS["grail"])``.
 
     Parameters
     ----------
@@ -216,6 +227,9 @@ def expected_sampled(
     draw : {"without replacement", "with replacement"}
     ties : {"realistic", "optimistic", "pessimistic"}
         How the rank in the sample counts candidates that are tied with the answer; realistic is OGB's rule.
+    with_answers : bool
+        Whether the draw is also from the answers of the question, the answer itself among them, which is then tied with
+        itself: GraIL's negatives are only no triples of the graph. Of ranks that are filtered by train alone.
 
     Returns
     -------
@@ -253,7 +267,7 @@ def expected_sampled(
     parsed = _of_ranks(measures)
     rows = []
     for ranks in _several(systems, AnswerRanks):
-        counts = _counts(ranks, n_sampled, draw)
+        counts = _counts(ranks, n_sampled, draw, with_answers)
         mean, variance = sampled_moments(*counts, n_sampled, parsed, replace=draw != DRAWS[0], ties=ties)
         n = mean.shape[1]
         for measure, value, spread in zip(parsed, mean.sum(axis=1) / n, np.sqrt(variance.sum(axis=1)) / n, strict=True):
@@ -264,11 +278,21 @@ def expected_sampled(
     return TabledResult((Table("sampled", "What sampled candidates would give", caption, data, columns),))
 
 
-def _counts(ranks: AnswerRanks, n_sampled: int, draw: Draw) -> tuple[Counts, Counts, Counts]:
+def _counts(ranks: AnswerRanks, n_sampled: int, draw: Draw, with_answers: bool) -> tuple[Counts, Counts, Counts]:
     """Candidates above, tied and in all, of each answer."""
     if ranks.cut is not None and ranks.cut.any():
         raise KgtrecError(f"{ranks.name}: expected exact ranks, found those of a cut list; rank the scores")
     above, tied, others = (column[ranks.answer].astype(np.int64) for column in (ranks.above, ranks.tied, ranks.n_other))
+    if with_answers:
+        if not set(ranks.filtered_by) <= {"train"}:
+            raise KgtrecError(
+                f"{ranks.name}: expected ranks filtered by train alone, since the draw is from all that the graph does "
+                f"not have, found {', '.join(ranks.filtered_by)}; rank again with --filter train"
+            )
+        own = ranks.take(ranks.answer)
+        higher, equal = higher_and_equal(own.question, own.score, np.ones(len(own), np.bool_))
+        above, tied = above + higher, tied + equal + 1
+        others = others + np.bincount(own.question, minlength=len(own.questions))[own.question]
     least = int(others.min(initial=n_sampled))
     if least < (n_sampled if draw == DRAWS[0] else 1) or not len(others):
         raise KgtrecError(

@@ -26,7 +26,9 @@ _LABELS = "training_triples"
 _PACKAGES = "torch pykeen"
 
 
-def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None, device: str | None = None) -> Scorer:
+def pykeen_system(
+    model: Model, factory: Any = None, *, name: str | None = None, device: str | None = None, mode: str | None = None
+) -> Scorer:
     """Make a trained PyKEEN model a system that :func:`kgtrec.ranking.rank_system` ranks.
 
     Heads of a model with inverse triples are predicted by their inverse relations, as PyKEEN itself does.
@@ -41,6 +43,9 @@ def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None,
         Default: the model's class, in lower case.
     device : str, optional
         Where scores are computed. Default: where the model is.
+    mode : {"validation", "testing"}, optional
+        Of an inductive model, such as InductiveNodePiece: which of its graphs it answers about. Its factory is then
+        that of the inference graph.
 
     Raises
     ------
@@ -53,7 +58,8 @@ def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None,
     require_device(device)
     entities, relations = _labels_of(factory)
     way_out = "give the factory that it was trained with (result.training)"
-    require_labels(entities, model.num_entities, "entities", way_out)
+    n_entities = model.num_entities if mode is None else model._get_entity_len(mode=mode)
+    require_labels(entities, n_entities, "entities", way_out)
     require_labels(relations, n_relations_of(model), "relations", way_out)
     if device is not None:
         model = model.to(device)
@@ -63,7 +69,7 @@ def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None,
         def scores(anchor: Any, relation: Any) -> Any:
             batch = torch.stack((anchor, relation) if anchor_first else (relation, anchor), dim=1)
             # some interactions give one row for all questions of a batch of one
-            return predict(batch).reshape(len(anchor), -1)
+            return predict(batch, **({} if mode is None else {"mode": mode})).reshape(len(anchor), -1)
 
         return torch_scoring(model, scores)
 

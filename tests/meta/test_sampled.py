@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.sampled_ranks import DRAWS, SampledRanks
 from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, unwarned
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.kernels.ranking.positions import TIES
-from kgtrec.meta.sampled import expected_sampled, sampled_bounds
+from kgtrec.meta.sampled import PROTOCOLS, expected_sampled, sampled_bounds
 from kgtrec.ranking.rank import rank_scores
 from tests.program import kgtrec, printed_by, refusal
 
@@ -260,3 +264,49 @@ def test_the_help_has_examples(capsys):
     """As that of other commands."""
     kgtrec("meta", "sampled", "--help")
     assert "kgtrec meta sampled ranks --candidates 500" in capsys.readouterr().out
+
+
+@given(st.lists(st.integers(0, 4), min_size=4, max_size=9), st.integers(1, 3))
+def test_grails_expectation_draws_from_all_that_the_graph_does_not_have(scores: list[int], n_answers: int):
+    """E[1 / rank] = (1 - (1 - p)^50) / (50 p) for 49 draws with replacement, p the share above, answers in it."""
+    n = len(scores)
+    test = [("x", "r", f"e{answer}") for answer in range(n_answers)]
+    train = [(f"e{number}", "s", f"e{number + 1}") for number in range(n - 1)]
+    collection = build_questions(train, test=test, sides="tail")
+    width = len(collection.entities)
+    block = np.array([[*scores, 2][:width]], float)
+    ranks = rank_scores(
+        collection, block, questions=collection, entities=collection, depth=0, filtered_by=("train",)
+    ).answer_ranks
+    for ties, above in (("optimistic", np.greater), ("pessimistic", np.greater_equal)):
+        found = expected_sampled(ranks, measures="micro.MRR", **PROTOCOLS["grail"], ties=ties)["sampled"]
+        shares = [above(block[0], block[0, entity]).mean() for entity in collection.qrels.entity]
+        expected = [1 if p == 0 else (1 - (1 - p) ** 50) / (50 * p) for p in shares]
+        assert found["value"][0].as_py() == pytest.approx(np.mean(expected))
+
+
+def test_the_other_protocols_are_draws_from_the_other_candidates():
+    """ULTRA's 49 and AdaProp's 50: of hits@10, P(at most 9 of them above), by the binomial law."""
+    above, n = 30, 100
+    labels = Vocabulary.of(["q"]), Vocabulary.of(["e"])
+    codes, splits = (np.zeros(1, np.int32),) * 2, ("train", "valid", "test")
+    counts = (np.array([number], np.int32) for number in (above, 0, n))
+    ranks = AnswerRanks("mine", *codes, np.array([True]), *counts, np.zeros(1), *labels, splits, "")
+    for name, drawn in (("ultra", 49), ("adaprop", 50)):
+        law = [comb(drawn, k) * (above / n) ** k * (1 - above / n) ** (drawn - k) for k in range(10)]
+        found = expected_sampled(ranks, measures="micro.Hits@10", **PROTOCOLS[name])["sampled"]
+        assert found["value"][0].as_py() == pytest.approx(sum(law))
+    law = [comb(above, k) * comb(n - above, 50 - k) / comb(n, 50) for k in range(10)]
+    found = expected_sampled(ranks, measures="micro.Hits@10", **PROTOCOLS["pykeen"])["sampled"]
+    assert found["value"][0].as_py() == pytest.approx(sum(law))
+    with pytest.raises(KgtrecError, match="filtered by train alone"):
+        expected_sampled(ranks, **PROTOCOLS["grail"])
+
+
+def test_the_command_prints_what_a_protocol_would(files, capsys):
+    """ULTRA's ties are pessimistic unless others are asked for; --candidates beside it is refused."""
+    printed = printed_by(capsys, "meta", "sampled", "ranks", "--like", "ultra", "--ties", "optimistic")
+    assert "49 candidates with replacement; optimistic ties" in printed
+    assert "pessimistic ties" in printed_by(capsys, "meta", "sampled", "ranks", "--like", "ultra")
+    refused = refusal(capsys, "meta", "sampled", "ranks", "--like", "ultra", "--candidates", "9")
+    assert "--candidates with --like" in refused

@@ -14,6 +14,10 @@ from kgtrec.kernels.ranking.positions import TIES
 
 if TYPE_CHECKING:
     from kgtrec.data.sampled_ranks import Draw
+    from kgtrec.kernels.ranking.positions import Ties
+
+
+_LIKE = ("grail", "ultra", "adaprop", "pykeen")  # PROTOCOLS, which are slow to import
 
 
 @click.command(name="sampled")
@@ -23,8 +27,14 @@ if TYPE_CHECKING:
 )
 @option("--candidates-total n_candidates", "How many candidates the samples in FILES were drawn from.", COUNT)
 @option("--candidates n_sampled", "FILES are answer ranks: how many candidates to sample for each answer.", COUNT)
+@option(
+    "--like",
+    "FILES are answer ranks: draw as this evaluation of inductive models does, 49 or 50 candidates, which"
+    " ULTRA calls hits@10_50. GraIL's needs ranks of kgtrec rank --filter train.",
+    _LIKE,
+)
 @option("--draw", "Whether a sample may have a candidate twice.", DRAWS, DRAWS[0])
-@option("--ties", "Order of equal scores in the sample, with --candidates.", TIES, TIES[0])
+@option("--ties", "Order of equal scores in the sample, with --candidates or --like. Default: realistic.", TIES)
 @option("--confidence", "Of the bounds and intervals.", SHARE, 0.95)
 @option("--model", "Add a point estimate that supposes a model: all candidates are like the sample.", is_flag=True)
 @output_options()
@@ -33,7 +43,9 @@ def command(
     measures: tuple[str, ...],
     n_candidates: int | None,
     n_sampled: int | None,
+    like: str | None,
     draw: Draw,
+    ties: Ties | None,
     output: Output,
     **options: Any,
 ) -> None:
@@ -44,22 +56,24 @@ def command(
     sample does not determine full MRR and Hits@k; these get bounds.
 
     With --candidates FILES are answer ranks, or folders of them: the expectation of each measure over all samples, to
-    compare with published numbers that were computed on sampled candidates.
+    compare with published numbers that were computed on sampled candidates; with --like as one evaluation draws them.
 
     \b
     kgtrec meta sampled scores.npz --candidates-total 2500603
     kgtrec meta sampled scores.pt --candidates-total 14540 -m micro.MRR --model
     kgtrec meta sampled ranks --candidates 500
     kgtrec meta sampled ranks --candidates 49 --draw "with replacement" --ties pessimistic -m micro.Hits@10
+    kgtrec meta sampled ranks --like ultra -m micro.Hits@10
     """
     from kgtrec.cli.inputs import by_name, files_of
     from kgtrec.formats.answer_ranks import read_answer_ranks
     from kgtrec.formats.trec.runs import default_name
-    from kgtrec.meta.sampled import SAMPLED_MEASURES, expected_sampled, sampled_bounds
+    from kgtrec.meta.sampled import PROTOCOLS, SAMPLED_MEASURES, expected_sampled, sampled_bounds
     from kgtrec.systems.sampled_scores import name_of, read_sampled_scores
 
     asked = measures or SAMPLED_MEASURES
-    if n_sampled is None:
+    refuse_idle(("n_sampled", "draw"), "--like", when=like is not None)
+    if n_sampled is None and like is None:
         refuse_idle(("ties",), "scores of samples, whose ties count half")
         of_samples = [
             read_sampled_scores(file, n_candidates=n_candidates, draw=draw)
@@ -68,7 +82,8 @@ def command(
         bounds = {name: options[name] for name in ("confidence", "model")}
         output.show(sampled_bounds(of_samples, asked, **bounds))
         return
-    refuse_idle(("n_candidates", "confidence", "model"), "--candidates, which needs full ranks")
+    given = f"--{'like' if like else 'candidates'}"
+    refuse_idle(("n_candidates", "confidence", "model"), f"{given}, which needs full ranks")
     named = by_name((default_name(file), file) for file in files_of(files))
     if other := next((file for file in named.values() if not file.endswith(".ranks.parquet")), None):
         raise KgtrecError(
@@ -76,4 +91,5 @@ def command(
             "scores of samples"
         )
     ranked = (read_answer_ranks(file).renamed(name) for name, file in named.items())
-    output.show(expected_sampled(ranked, n_sampled, asked, draw=draw, ties=options["ties"]))
+    drawn: dict[str, Any] = PROTOCOLS[like] if like else {"n_sampled": n_sampled, "draw": draw}
+    output.show(expected_sampled(ranked, measures=asked, **drawn | ({} if ties is None else {"ties": ties})))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,15 @@ FORMATS = ("tsv", "openke", "libkge", "nt", "ogb")
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
 _TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt")
 _COMPRESSIONS = ("", ".gz", ".zst")
+_ENDINGS = tuple(
+    [f"{ending}{compression}" for ending in kind for compression in _COMPRESSIONS]
+    for kind in (("2id.txt",), (".del",), _TEXT_SUFFIXES)
+)
+#: of a folder that has the graph of new entities too: ILPC 2022, InGram
+_INDUCTIVE_FILES: tuple[dict[str, tuple[str, ...]], ...] = (
+    {"train": ("train",), "inference": ("inference",), "valid": ("inference_validation",), "test": ("inference_test",)},
+    SPLIT_FILES | {"inference": ("msg",)},
+)
 _NAMES = {"h": "head", "r": "relation", "t": "tail"}
 _MORE = {"q": "qualifier", "-": "not read"}
 _HEADINGS = {
@@ -187,17 +197,60 @@ def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:
             "files, such as train_hrt.npy val_hr.npy val_hr.npy",
             path,
         )
-    endings = [
-        [f"{ending}{compression}" for ending in kind for compression in _COMPRESSIONS]
-        for kind in (("2id.txt",), (".del",), _TEXT_SUFFIXES)
-    ]
+    if (two := _inductive_files(path)) is not None:
+        raise FormatError(
+            f"expected one graph, found an inductive data set with {two['inference'][0]} triples beside train; make a "
+            "collection of it with kgtrec questions (kgtrec.build_questions), and give that",
+            path,
+        )
     # numbers first: such folders often contain the same triples as text too
-    for kind in endings[:2]:
+    for kind in _ENDINGS[:2]:
         if any((path / f"train{ending}").is_file() for ending in kind):
-            return _one_of_each(path, kind)
+            return _splits_of(_one_of_each(path, kind))
     for found in sorted(path.glob("split/*/train.pt")):
         return found, found.with_name("valid.pt"), found.with_name("test.pt")
-    return _one_of_each(path, endings[2])
+    return _splits_of(_one_of_each(path, _ENDINGS[2]))
+
+
+def find_graphs(folder: PathLike, inference: PathLike | None = None) -> tuple[Path, Path | None, Path | None, Path]:
+    """Find the files of train, the inference graph, valid and test; transductive data sets have no inference graph.
+
+    An inductive data set is a folder of ILPC 2022 (``inference.txt``, ``inference_validation.txt`` and
+    ``inference_test.txt`` beside ``train.txt``) or of InGram (``msg.txt``), or two folders, GraIL's ``NAME`` and
+    ``NAME_ind``: a model is trained on train of the first, and asked for valid and test of the second, beside its
+    train.
+
+    Raises
+    ------
+    FormatError
+        As :func:`find_splits`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("train.txt", "msg.txt", "valid.txt", "test.txt"):
+    ...     (folder / name).touch()
+    >>> [path.name for path in find_graphs(folder)]
+    ['train.txt', 'msg.txt', 'valid.txt', 'test.txt']
+    """
+    path = Path(folder)
+    if inference is not None:
+        return find_splits(path)[0] if path.is_dir() else path, *find_splits(inference)
+    if (stems := _inductive_files(path)) is not None:
+        found = _one_of_each(path, _ENDINGS[2], stems)
+        return found["train"], found["inference"], found.get("valid"), found["test"]
+    train, valid, test = find_splits(folder)
+    return train, None, valid, test
+
+
+def _inductive_files(folder: Path) -> dict[str, tuple[str, ...]] | None:
+    """How the files of a folder with two graphs are called; None for any other folder."""
+    ends = _ENDINGS[2]
+    named = (
+        stems for stems in _INDUCTIVE_FILES for end in ends if (folder / f"{stems['inference'][0]}{end}").is_file()
+    )
+    return next(named, None)
 
 
 def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noqa: A002
@@ -293,18 +346,24 @@ def _names_columns(*fields: str) -> bool:
     return all(heading.fullmatch(name) for heading, name in zip(_HEADINGS.values(), fields, strict=True))
 
 
-def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path | None, Path]:
+def _splits_of(found: dict[str, Path]) -> tuple[Path, Path | None, Path]:
+    return found["train"], found.get("valid"), found["test"]
+
+
+def _one_of_each(
+    folder: Path, endings: Sequence[str], stems_of: Mapping[str, tuple[str, ...]] = SPLIT_FILES
+) -> dict[str, Path]:
     file_of: dict[str, Path] = {}
-    for split, stems in SPLIT_FILES.items():
+    for split, stems in stems_of.items():
         files = [path for stem in stems for ending in endings if (path := folder / f"{stem}{ending}").is_file()]
         named = {path.name.partition(".")[0].removesuffix("2id") for path in folder.iterdir()}  # in whatever format
         if split == "valid" and named.isdisjoint(stems):
             continue
         if len(files) != 1:
             raise FormatError(
-                f"expected one file of {split} triples (such as {split}{endings[0]}), found "
+                f"expected one file of {split} triples (such as {stems[0]}{endings[0]}), found "
                 f"{', '.join(path.name for path in files) or 'none'}; name the files instead",
                 path=folder,
             )
         file_of[split] = files[0]
-    return file_of["train"], file_of.get("valid"), file_of["test"]
+    return file_of

@@ -57,7 +57,7 @@ def baselines_of(name: str) -> list[Baseline]:
     return [record for record in BASELINES.values() if not record.is_control] if name == ALL else [BASELINES[name]]
 
 
-def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) -> Model:
+def fit_baseline(name: str, train: Triples, *, training: Triples | None = None, seed: int = 0, **options: Any) -> Model:
     """Fit a baseline to train facts.
 
     Parameters
@@ -66,6 +66,9 @@ def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) ->
         One of ``BASELINES``.
     train : Triples
         The facts to learn from; with the vocabularies of the questions that it will answer.
+    training : Triples, optional
+        ``Collection.training`` of an inductive collection: rules are mined there, and applied to ``train``; what has no
+        meaning for other entities, such as factors and counts, is fitted to ``train`` alone.
     seed : int
         Random seed of the baseline.
     **options
@@ -93,7 +96,7 @@ def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) ->
     [[0.333333, 2.0, 0.333333, 0.333333, 1.0]]
     """
     record = baseline(name)
-    return next(record.fitted(train, [record.settings(options)], seed))[1]
+    return next(record.fitted(train, [record.settings(options)], seed, training))[1]
 
 
 def baseline_blocks(
@@ -126,11 +129,12 @@ def baseline_blocks(
     """
     if block is not None:
         whole_number("block", block, 1)
-    return score_blocks(fit_baseline(name, collection.train, seed=seed, **options), collection, block)
+    model = fit_baseline(name, collection.train, training=collection.training, seed=seed, **options)
+    return score_blocks(model, collection, block)
 
 
 def baseline_checkpoints(
-    name: str, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
+    name: str, train: Triples, *, training: Triples | None = None, seed: int = 0, **options: Any | Sequence[Any]
 ) -> Iterator[tuple[Settings, Model]]:
     """Fit a baseline under every combination of settings, such as systems of increasing strength.
 
@@ -139,7 +143,7 @@ def baseline_checkpoints(
 
     Parameters
     ----------
-    name, train, seed
+    name, train, training, seed
         As for :func:`fit_baseline`.
     **options
         One value or several for each setting.
@@ -163,7 +167,7 @@ def baseline_checkpoints(
     [1, 3]
     """
     record = baseline(name)
-    return record.fitted(train, record.combinations(options), seed)
+    return record.fitted(train, record.combinations(options), seed, training)
 
 
 def score_blocks(

@@ -6,7 +6,7 @@ against the relation. So one rule, count or factor is enough for both sides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,10 @@ class Graph:
     key: Codes  # (2m,) anchor * n_directions + direction, never decreasing
     n_entities: int
     n_relations: int
+    training: Graph | None = None  # of other entities and the same relations, which a system learns from; None: itself
 
     @classmethod
-    def of(cls, train: Triples) -> Graph:
+    def of(cls, train: Triples, training: Triples | None = None) -> Graph:
         """Build the graph of ``train``; a repeated fact counts once.
 
         Examples
@@ -47,7 +48,8 @@ class Graph:
         order = np.lexsort((answer, direction, anchor))
         anchor, direction, answer = anchor[order], direction[order], answer[order]
         key = anchor * (2 * n_relations) + direction
-        return cls(anchor, direction, answer, key, len(train.entities), n_relations)
+        graph = cls(anchor, direction, answer, key, len(train.entities), n_relations)
+        return graph if training is None else replace(graph, training=cls.of(training))
 
     @property
     def n_directions(self) -> int:

@@ -119,12 +119,18 @@ class Baseline:
             for name, option in self.options.items()
         }
 
-    def fitted(self, train: Triples, several: Sequence[Settings], seed: int) -> Iterator[tuple[Settings, Model]]:
-        """Fit the baseline under each of some settings; same facts, seed and settings give the same scores."""
+    def fitted(
+        self, train: Triples, several: Sequence[Settings], seed: int, training: Triples | None = None
+    ) -> Iterator[tuple[Settings, Model]]:
+        """Fit the baseline under each of some settings; same facts, seed and settings give the same scores.
+
+        ``training`` is the graph that an inductive collection's models are trained on: rules are mined there.
+        """
         if len(train) == 0:
             raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
         train = plain(train)
-        for settings, score in self.fit(Graph.of(train), several, seed=whole_number("seed", seed)):
+        graph = Graph.of(train, None if training is None else plain(training))
+        for settings, score in self.fit(graph, several, seed=whole_number("seed", seed)):
             yield settings, Model(self.name, train.entities, train.relations, score)
 
     def combinations(self, options: Mapping[str, Any]) -> list[Settings]:

@@ -2,7 +2,8 @@
 
 A rule says that where its body leads from x to y, the fact (x, d, y) holds, where d is a direction
 (:mod:`kgtrec.systems.baselines.graph`). Its confidence is hits / (body pairs + a discount), as in AnyBURL, so that a
-rule with few observations is never certain. Different variables of a rule are different entities.
+rule with few observations is never certain. Different variables of a rule are different entities. Rules know no entity:
+those of an inductive collection are mined in the graph of the training, and applied to the graph of the candidates.
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ def mine(graph: Graph, *, seed: int, anchors: int, discount: int, support: int, 
     confidence of AMIE): nothing is known about the others.
     """
     n_directions, n_bodies = graph.n_directions, graph.n_directions * (graph.n_directions + 1)
+    if not len(graph.anchor):  # a training graph of other relations
+        none = np.zeros(0, np.int64)
+        return Rules(none, none, none, np.zeros(0))
     sample = _sampled_anchors(graph, anchors, np.random.Generator(np.random.PCG64(seed)))
     sizes, (rule, hits) = _observed(graph, sample)
     target, body = rule // n_bodies, rule % n_bodies
@@ -209,13 +213,13 @@ def _scorer(graph: Graph, rules: Rules, aggregate: str) -> Scorer:
 
 
 def _fit_inverse(graph: Graph, *, seed: int, discount: int, support: int, aggregate: str) -> Scorer:
-    return _scorer(graph, mine_one_step(graph, discount=discount, support=support), aggregate)
+    return _scorer(graph, mine_one_step(graph.training or graph, discount=discount, support=support), aggregate)
 
 
 def _fit_rules(
     graph: Graph, *, seed: int, anchors: int, discount: int, support: int, most: int, aggregate: str
 ) -> Scorer:
-    rules = mine(graph, seed=seed, anchors=anchors, discount=discount, support=support, most=most)
+    rules = mine(graph.training or graph, seed=seed, anchors=anchors, discount=discount, support=support, most=most)
     return _scorer(graph, rules, aggregate)
 
 
