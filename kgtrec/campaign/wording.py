@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import chain, pairwise
 from urllib.parse import unquote
+
+from kgtrec.data.campaign import SLOTS, template_parts
+from kgtrec.data.queries import is_query, kinds_of, read_label
+from kgtrec.kernels.triples.queries import STRUCTURES, Shape, is_path
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # birthPlace, but not iPhone, eBay, macOS, McDonald or sha256Sum, which are spelled so
@@ -31,7 +37,95 @@ def draft_template(relation: str) -> str:
     >>> draft_template("/people/person/place_of_birth")
     'Is this true: {head} | place of birth | {tail}?'
     """
-    return f"Is this true: {{head}} | {readable(relation)} | {{tail}}?"
+    return query_template(relation, {}, {}) if is_query(relation) else f"Is this true: {_draft(relation, *SLOTS)}?"
+
+
+def template_for(relation: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Find the template of a relation, or draft one; of a complex query from those of the relations in it."""
+    if relation in templates or not is_query(relation):
+        return templates.get(relation) or draft_template(relation)
+    return query_template(relation, templates, names)
+
+
+def relations_in(relation: str) -> list[str]:
+    """Return the relations that a complex query is made of; another relation alone.
+
+    Examples
+    --------
+    >>> relations_in('2i @ [["ann", ["likes"]], ["bob", ["sells"]]]'), relations_in("likes")
+    (['likes', 'sells'], ['likes'])
+    """
+    if not is_query(relation):
+        return [relation]
+    name, labels = read_label(relation)
+    return [label for kind, label in zip(kinds_of(STRUCTURES[name]), labels, strict=True) if kind == "r"]
+
+
+def query_template(query: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Put a complex query into words, each link by the template of its relation.
+
+    Parameters
+    ----------
+    query : str
+        The relation of its question, see :func:`kgtrec.data.queries.read_label`.
+    templates, names : mapping of str to str
+        As for :func:`kgtrec.campaign.tasks.phrase_triples`. Of a relation ``-R`` also the template of R, turned around.
+
+    Returns
+    -------
+    str
+        A template in which ``{head}`` is the first anchor, and ``{tail}`` the answer.
+
+    Examples
+    --------
+    >>> query_template('2p @ ["ann", ["knows", "likes"]]', {"knows": "Does {head} know {tail}?"}, {})
+    'Is this true for some X: “Does {head} know X?” and “X | likes | {tail}”?'
+    >>> query_template('2in @ [["ann", ["likes"]], ["b1", ["-eats", "n"]]]', {}, {"b1": "Bob"})
+    'Is this true: “{head} | likes | {tail}” and not “{tail} | eats | Bob”?'
+    """
+    name, labels = read_label(query)
+    kinds = kinds_of(STRUCTURES[name])
+    anchors = [label for kind, label in zip(kinds, labels, strict=True) if kind == "e"][1:]
+    words = [_NOT_TEXT.sub(" ", names.get(label) or readable(label, is_entity=True)) for label in anchors]
+    anchor, relation, variable = iter([SLOTS[0], *words]), iter(relations_in(query)), iter("XYZ")
+
+    def link(start: str, goal: str) -> str:
+        label, ends = next(relation), (start, goal)
+        template = templates.get(label)
+        if template is None and label.startswith("-"):
+            ends = (goal, start)
+            template = templates.get(label[1:]) or templates.get(f"+{label[1:]}")
+        if template is None:
+            return f"“{_draft(label, *ends)}”"
+        filled = dict(zip(SLOTS, ends, strict=True))
+        return f"“{''.join(filled.get(part, part) for part in template_parts(template))}”"
+
+    def walk(shape: Shape, goal: str) -> tuple[list[str], str]:
+        """The variables, and what holds."""
+        if not is_path(shape):
+            parts = [walk(part, goal) for part in shape if part != ("u",)]
+            joined = (" or " if shape[-1] == ("u",) else " and ").join(text for _, text in parts)
+            return [*chain(*(own for own, _ in parts))], f"({joined})" if shape[-1] == ("u",) else joined
+        start, steps = shape
+        n_links, is_negated = steps.count("r"), "n" in steps
+        unknown = [next(variable) for _ in range(n_links - (start == "e"))]
+        own, held = unknown, []
+        if start == "e":
+            ends = [next(anchor), *unknown, goal]
+        else:
+            inner, text = walk(start, unknown[0])
+            own, held, ends = [*unknown, *inner], [text], [*unknown, goal]
+        text = " and ".join([*held, *(link(*pair) for pair in pairwise(ends))])
+        if is_negated:
+            return [], f"not {text}" if not own else f"not (for some {' and '.join(own)}: {text})"
+        return own, text
+
+    unknown, text = walk(STRUCTURES[name], SLOTS[1])
+    return f"Is this true{(unknown and ' for some ' + ' and '.join(unknown)) or ''}: {text}?"
+
+
+def _draft(relation: str, head: str, tail: str) -> str:
+    return f"{head} | {readable(relation.lstrip('+-') or relation)} | {tail}"
 
 
 def readable(label: str, *, is_entity: bool = False) -> str:
@@ -53,6 +147,10 @@ def readable(label: str, *, is_entity: bool = False) -> str:
     """
     if is_entity:
         return _name(label)
+    if is_query(label):  # what follows its first anchor
+        name, labels = read_label(label)
+        kinds = kinds_of(STRUCTURES[name])
+        return " ".join(readable(each, is_entity=kind == "e") for kind, each in zip(kinds[1:], labels[1:], strict=True))
     parts = label.split("./") if label.startswith("/") else [label]
     return ", ".join(_words(part) for part in parts)
 

@@ -34,6 +34,15 @@ class FilteredAnswers(Columns):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MissingLinks(Columns):
+    """How many links the easiest explanation of each answer lacks in train, one row per answer of a complex query."""
+
+    question: NDArray[np.int32]  # (n,) row in Questions
+    entity: NDArray[np.int32]  # (n,) row in entities
+    count: NDArray[np.int8]  # (n,) -1: no explanation is in the graph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RelationCategories:
     """How many-to-many each relation is, one row per relation of the collection."""
 
@@ -54,6 +63,7 @@ class Collection:
     report: Mapping[str, Any] = field(default_factory=dict)  # counts, policies and options of build_questions
     labels: Vocabulary | None = None  # the labels of entity ids e0, e1, ...; None: entities have their own labels
     fingerprint: str = ""  # of the sets of triples by split; by default of the questions and what is filtered
+    missing_links: MissingLinks | None = None  # of complex queries
 
     def __post_init__(self) -> None:
         if not self.fingerprint:

@@ -27,7 +27,7 @@ _POPULATIONS = {
     "pool": "other samples of this pool, for the values that judging all of it would give",
 }
 OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
-BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link")
+BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link", "missing-links")
 #: columns beside the values
 _ENDS = ("sd", "least", "most", "low", "high", "effective", "test_low", "test_high", "seeds_low", "seeds_high")
 _MOST_PARTS = 40  # columns of a heat map that can be read

@@ -1,13 +1,15 @@
-"""Strata of the answers by what train says of them: popularity of entities, and half-links."""
+"""Strata of the answers by what train says of them: popularity of entities, half-links, and missing links."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.collection.popularity import degrees
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import plain
@@ -17,6 +19,7 @@ from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 HALF_LINKS = ("both", "anchor only", "answer only", "none")  # which half-links of an answer train has
 Codes = NDArray[np.int32]
 _MOST = 1_000  # quantiles
+_UNKNOWN = 9  # missing links, more than any structure has
 
 
 class TrainStrata:
@@ -96,6 +99,40 @@ class TrainStrata:
         is_head = self._topics.is_head[topic]
         anchor, answer = np.where(is_head, is_seen[::-1], is_seen)
         return (2 * ~anchor + ~answer).astype(np.int32)
+
+
+def by_missing_links(qrels: Qrels, collection: Collection | None) -> tuple[Codes, dict[str, pa.Array]]:
+    """Return the stratum of each answer to a complex query, and the structure and the missing links of each stratum.
+
+    An answer of which the collection does not say it, or that has no explanation in its graph, is "unknown".
+
+    Raises
+    ------
+    KgtrecError
+        If there is no collection of complex queries.
+    """
+    links = None if collection is None else collection.missing_links
+    if collection is None or links is None:
+        raise KgtrecError(
+            "--per missing-links needs a collection of complex queries, which says how many links an answer lacks: "
+            "make one (kgtrec questions --queries)"
+        )
+    relevant, width = qrels.grade >= 1, len(collection.entities)
+    topic = collection.topics_of(qrels.questions)[qrels.question[relevant]]
+    entity = collection.entities.encode(qrels.entities.labels)[qrels.entity[relevant]]
+    own, key = (each.astype(np.int64) for each in (links.question, topic))
+    own, key = own * width + links.entity, np.where(entity < 0, -1, key * width + entity)
+    order = np.argsort(own)
+    place = order[np.minimum(np.searchsorted(own, key, sorter=order), len(own) - 1)]
+    count = np.where(own[place] == key, links.count[place], -1)
+    count[count < 0] = _UNKNOWN
+    structures = plain(collection.questions)
+    used, stratum = np.unique(structures.relation[topic] * np.int64(_UNKNOWN + 1) + count, return_inverse=True)
+    structure, count = np.divmod(used, _UNKNOWN + 1)
+    named = labels_of(["unknown" if each == _UNKNOWN else str(each) for each in count.tolist()])
+    return stratum.astype(np.int32), {
+        "relation": structures.relations.decode(structure), "missing-links": named
+    }  # fmt: skip
 
 
 def cut(degree: NDArray[np.int64], counted: NDArray[np.int64], quantiles: int) -> tuple[Codes, list[str]]:

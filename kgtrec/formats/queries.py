@@ -1,0 +1,218 @@
+"""Complex queries and their answers: the pickles of BetaE (KGReasoning), and JSON Lines.
+
+``{valid,test}-queries.pkl`` maps a structure to its queries, ``{valid,test}-{easy,hard}-answers.pkl`` a query to the
+numbers of its answers; ``id2ent.pkl`` and ``id2rel.pkl`` name the numbers. In JSON Lines a query is an object such as
+``{"structure": "2in", "query": [["ann", ["likes"]], ["bob", ["likes", "n"]]], "easy": ["tea"], "hard": ["jam"]}``.
+"""
+
+from __future__ import annotations
+
+import pickle  # nosec B403 # an Unpickler here finds sets and defaultdicts, and refuses every other name
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.queries import Queries, columns_of, with_kinds
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError, in_file
+from kgtrec.formats.files import PathLike, reading, suffixes
+from kgtrec.formats.json_text import json_lines, json_value
+from kgtrec.formats.lines import Lines
+from kgtrec.formats.output.outputs import writing
+from kgtrec.kernels.triples.queries import STRUCTURES, WITHOUT_UNION
+
+_NUMBERS = {"n": -2, "u": -1}
+_ANSWERS = ("easy-answers", "hard-answers")
+_KEYS = ("structure", "query", "easy", "hard")
+_LEVELS = 4  # folders in which the names of numbers are looked for, from that of the queries upwards
+
+
+def is_pickled(path: PathLike) -> bool:
+    """Return whether a file of queries has BetaE's numbers, by its name."""
+    return suffixes(path)[0] == ".pkl"
+
+
+def read_queries(path: PathLike) -> Queries:
+    """Read complex queries and their answers.
+
+    Parameters
+    ----------
+    path : path
+        ``test-queries.pkl`` or ``valid-queries.pkl``, with the two files of answers beside it, and the names of the
+        numbers there or in a folder above; anything else is JSON Lines. A query written without a union, by De
+        Morgan's laws, is read as the same query with one, unless the file has that too.
+
+    Returns
+    -------
+    Queries
+        Of pickles sorted, with all entities and relations, a row for each number.
+
+    Raises
+    ------
+    FormatError
+        For a malformed line, a pickle that holds anything but sets, tuples, dicts, lists, texts and numbers, an
+        unknown structure, a number without a name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "queries.jsonl")
+    >>> _ = path.write_text('{"structure": "2p", "query": ["ann", ["knows", "likes"]], "hard": ["tea"]}')
+    >>> read_queries(path)
+    <Queries: 1 (1 2p), 0 easy and 1 hard answers>
+    """
+    return _of_pickles(Path(path)) if is_pickled(path) else _of_lines(path)
+
+
+def write_queries(path: PathLike, queries: Queries, *, force: bool = False) -> None:
+    r"""Write queries as JSON Lines, compressed by suffix, atomically.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "queries.jsonl")
+    >>> write_queries(path, Queries.of([{"structure": "1p", "query": ["ann", ["likes"]], "hard": ["tea"]}]))
+    >>> path.read_text()
+    '{"structure": "1p", "query": ["ann", ["likes"]], "easy": [], "hard": ["tea"]}\n'
+    """
+    with writing(path, force=force) as stream:
+        stream.write(json_lines(queries.rows()))
+
+
+def query_files(path: PathLike | None) -> list[Path]:
+    """List the files of queries that :func:`read_queries` reads, without those that name numbers."""
+    if path is None or not is_pickled(path):
+        return [] if path is None or str(path) == "-" else [Path(path)]
+    name = Path(path).name
+    return [Path(path).with_name(name.replace("queries", what)) for what in ("queries", *_ANSWERS)]
+
+
+def numbered(triples: Triples, queries: Queries) -> Triples:
+    """Return triples of BetaE's numbers under the names of the numbers; triples that have names already, as they are.
+
+    Examples
+    --------
+    >>> queries = Queries.of([{"structure": "1p", "query": ["ann", ["likes"]], "hard": ["tea"]}])
+    >>> numbered(Triples.of([("0", "0", "1")]), queries).labels_at(0)
+    ('tea', 'likes', 'ann')
+    """
+    for labels in (triples.entities, triples.relations):
+        if not all(label.isascii() and label.isdigit() for label in labels):
+            return triples
+    entity, relation = (np.array([*map(int, own)], np.int64) for own in (triples.entities, triples.relations))
+    for code, names, what in ((entity, queries.entities, "entities"), (relation, queries.relations, "relations")):
+        if code.max(initial=-1) >= len(names):
+            raise KgtrecError(f"expected triples of the numbers of {len(names):,} {what}, found {code.max()}")
+    entity, relation = entity.astype(np.int32), relation.astype(np.int32)
+    codes = entity[triples.head], relation[triples.relation], entity[triples.tail]
+    return Triples(*codes, queries.entities, queries.relations)
+
+
+def _of_lines(path: PathLike) -> Queries:
+    lines = Lines.read(path).rows
+    values = [json_value(line.data, line.path, first_line=line.number) for line in lines]
+    for line, value in zip(lines, values, strict=True):
+        if not isinstance(value, dict) or not {"structure", "query"} <= value.keys() <= {*_KEYS}:
+            raise line.error(f"expected an object with structure and query, easy and hard, found {line.text[:60]!r}")
+        if not all(isinstance(value.get(kind, []), list) for kind in _KEYS[2:]):
+            raise line.error("expected lists of easy and hard answers, found another value")
+    if not values:
+        raise FormatError("expected at least one query, found none", path)
+    try:
+        return Queries.of(values)
+    except KgtrecError:
+        for line, value in zip(lines, values, strict=True):
+            with in_file(line.path, line.number):
+                Queries.of([value])
+        raise
+
+
+def _of_pickles(path: Path) -> Queries:
+    found, easy, hard = (_unpickled(file) for file in query_files(path))
+    shapes = {name: shape for shape, name in WITHOUT_UNION.items() if shape in found}
+    shapes |= {name: shape for name, shape in STRUCTURES.items() if shape in found}
+    parts: dict[str, list[NDArray[np.int64]]] = {}
+    listed: list[Any] = []
+    with in_file(path):
+        if unknown := [shape for shape in found if shape not in STRUCTURES.values() and shape not in WITHOUT_UNION]:
+            raise KgtrecError(f"expected BetaE's structures {', '.join(STRUCTURES)}, found {str(unknown[0])[:200]}")
+        for name in [name for name in STRUCTURES if name in shapes and found[shapes[name]]]:
+            queries = [*found[shapes[name]]]
+            columns = [_whole(column) for column in columns_of(shapes[name], queries, _NUMBERS)]
+            order = np.lexsort(columns[::-1])
+            parts[name] = [column[order] for column in columns]
+            listed += [queries[place] for place in order]
+        if not listed:
+            raise KgtrecError("expected at least one query, found none")
+        answers = [*map(easy.get, listed, repeat(())), *map(hard.get, listed, repeat(()))]
+        answer = _whole([*chain.from_iterable(answers)])
+        codes: dict[str, list[NDArray[np.int64]]] = {"e": [answer], "r": []}
+        for _, kind, column in with_kinds(parts):
+            codes[kind].append(column)
+        entities = _names(path, ("id2ent", "ind2ent"), codes["e"])
+        relations = _names(path, ("id2rel", "ind2rel"), codes["r"])
+    sizes = np.array([*map(len, answers)], np.int64)
+    query = np.repeat(np.tile(np.arange(len(listed)), 2), sizes)
+    is_hard = np.repeat(np.arange(len(sizes)) >= len(listed), sizes)
+    return Queries.of_codes(parts, query, answer, is_hard, entities, relations)
+
+
+def _whole(values: Sequence[Any]) -> NDArray[np.int64]:
+    if wrong := {*map(type, values)} - {int}:
+        raise KgtrecError(f"expected numbers of entities and relations, found {wrong.pop().__name__}")
+    return np.fromiter(values, np.int64, len(values))
+
+
+def _names(path: Path, stems: Sequence[str], codes: Sequence[NDArray[np.int64]]) -> Vocabulary:
+    """The names of the numbers, from a file in this folder or above it, or else the numbers themselves."""
+    files = [folder / f"{stem}.pkl" for folder in path.absolute().parents[:_LEVELS] for stem in stems]
+    largest = max(int(code.max(initial=-1)) for code in codes)
+    if (file := next((file for file in files if file.is_file()), None)) is None:
+        labels: list[Any] = [*map(str, range(largest + 1))]
+    else:
+        named = _unpickled(file)
+        labels = [named.get(number) for number in range(len(named))]
+        if not all(type(label) is str for label in labels):
+            raise FormatError(f"expected a text for each number from 0 to {len(labels) - 1}, found another value", file)
+    if largest >= len(labels) or min(int(code.min(initial=0)) for code in codes) < 0:
+        raise KgtrecError(
+            f"expected numbers from 0 to {len(labels) - 1}, which have names, found {largest} or one below 0"
+        )
+    return Vocabulary.of(labels)
+
+
+class _RefusedError(KgtrecError):
+    """What is not read."""
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        if (module_name, global_name) == ("collections", "defaultdict"):
+            return defaultdict
+        if module_name in ("builtins", "__builtin__") and global_name == "set":
+            return set
+        raise _RefusedError(
+            f"expected sets, tuples, dicts, lists, texts and numbers, found {module_name}.{global_name}, which may be "
+            "code; nothing of it was run"
+        )
+
+
+def _unpickled(path: Path) -> dict[Any, Any]:
+    try:
+        with reading(path) as stream:
+            content = _Unpickler(stream).load()
+    except _RefusedError as error:
+        raise FormatError(str(error), path) from None
+    except (FormatError, MemoryError):
+        raise
+    except Exception as error:  # whatever a damaged pickle raises
+        raise FormatError(f"expected a whole pickle, found a damaged one ({error})", path) from None
+    if not isinstance(content, dict):
+        raise FormatError(f"expected a dict, found {type(content).__name__}", path)
+    return content
