@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 from urllib.parse import unquote
 
 from kgtrec.data.campaign import SLOTS, template_parts
-from kgtrec.data.queries import is_query, kinds_of, read_label
-from kgtrec.kernels.triples.queries import STRUCTURES, Shape, is_path
+from kgtrec.data.queries import is_query, read_label
+from kgtrec.kernels.triples.queries import STRUCTURES, Shape, is_path, letters
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # birthPlace, but not iPhone, eBay, macOS, McDonald or sha256Sum, which are spelled so
@@ -58,7 +58,7 @@ def relations_in(relation: str) -> list[str]:
     if not is_query(relation):
         return [relation]
     name, labels = read_label(relation)
-    return [label for kind, label in zip(kinds_of(STRUCTURES[name]), labels, strict=True) if kind == "r"]
+    return [label for kind, label in zip(letters(STRUCTURES[name]), labels, strict=True) if kind == "r"]
 
 
 def query_template(query: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -84,7 +84,7 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
     'Is this true: “{head} | likes | {tail}” and not “{tail} | eats | Bob”?'
     """
     name, labels = read_label(query)
-    kinds = kinds_of(STRUCTURES[name])
+    kinds = letters(STRUCTURES[name])
     anchors = [label for kind, label in zip(kinds, labels, strict=True) if kind == "e"][1:]
     words = [_NOT_TEXT.sub(" ", names.get(label) or readable(label, is_entity=True)) for label in anchors]
     anchor, relation, variable = iter([SLOTS[0], *words]), iter(relations_in(query)), iter("XYZ")
@@ -149,7 +149,7 @@ def readable(label: str, *, is_entity: bool = False) -> str:
         return _name(label)
     if is_query(label):  # what follows its first anchor
         name, labels = read_label(label)
-        kinds = kinds_of(STRUCTURES[name])
+        kinds = letters(STRUCTURES[name])
         return " ".join(readable(each, is_entity=kind == "e") for kind, each in zip(kinds[1:], labels[1:], strict=True))
     parts = label.split("./") if label.startswith("/") else [label]
     return ", ".join(_words(part) for part in parts)

@@ -6,13 +6,14 @@ import os
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.collection.questions import categorize, require_labels
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection, FilteredAnswers, MissingLinks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.queries import Queries
@@ -89,99 +90,94 @@ def _built(queries: Queries, splits: Splits, ids: bool) -> Collection:
     splits = Splits(*(replace(getattr(splits, name), entities=entities) for name in SPLITS))
     require_labels(splits, ids)
     code = entities.encode(queries.entities.labels)
-    answered = replace(
-        queries,
-        anchors=np.append(code, np.int32(-1))[queries.anchors],
-        answer=code[queries.answer],
-        entities=Vocabulary(pa.array([f"e{place}" for place in entities.byte_order.tolist()])) if ids else entities,
-    )
-    hops = _relations(queries, splits)[queries.hops]
-    _require_anchors(answered, splits)
-    answered, missing = _with_links(answered, hops, splits)
-    hard = answered.is_hard
-    kept = np.flatnonzero(np.bincount(answered.query[hard], minlength=len(answered)))
+    queries = replace(queries, answer=code[queries.answer])
+    codes = _codes(queries, code, splits)
+    queries, missing = _with_links(queries, codes, splits)
+    hard = queries.is_hard
+    kept = np.flatnonzero(np.bincount(queries.query[hard], minlength=len(queries)))
     if len(kept) == 0:
         raise KgtrecError("expected at least one query with a hard answer, which needs test triples, found none")
-    row = np.full(len(answered), -1, np.int32)
+    row = np.full(len(queries), -1, np.int32)
     row[kept] = np.arange(len(kept), dtype=np.int32)
-    labels = Vocabulary.of(answered.labels().take(pa.array(kept)))
+    places = entities.byte_order[code].tolist()
+    named = replace(queries, entities=Vocabulary.of([f"e{place}" for place in places])) if ids else queries
+    labels = Vocabulary.of(named.labels().take(arrow_of(kept)))
     relations = splits.relations.extended(labels.labels)
     train, valid, test = (replace(getattr(splits, name), relations=relations) for name in SPLITS)
-    numbers = pa.array([f"tail{number}" for number in range(len(kept))], pa.string())
-    questions = Questions(
-        Vocabulary(numbers), np.zeros(len(kept), np.bool_), relations.encode(labels.labels), answered.anchors[kept, 0],
-        entities, relations,
-    )  # fmt: skip
-    asked, answer = row[answered.query], answered.answer
+    numbers = Vocabulary.of([f"tail{number}" for number in range(len(kept))])
+    anchor = np.concatenate([own[:, 0] for own in codes.values()])[kept]
+    asks_head = np.zeros(len(kept), np.bool_)
+    questions = Questions(numbers, asks_head, relations.encode(labels.labels), anchor, entities, relations)
+    asked, answer = row[queries.query], queries.answer
     is_easy = ~hard & (asked >= 0)
     order = np.lexsort((answer[is_easy], asked[is_easy]))
     known = FilteredAnswers(asked[is_easy][order], answer[is_easy][order], np.zeros(len(order), np.int8))
     links = MissingLinks(asked[hard], answer[hard], missing)
     facts = (train, valid, test, questions.triples(links.question, links.entity))
     fingerprint = fingerprint_of(*facts, questions.triples(known.question, known.entity))
-    named = answered.entities
-    qrels = Qrels.of(links.question, links.entity, np.ones(len(missing), np.int32), questions.ids, named)
-    report = _report(answered, kept, missing, splits) | {"options": {"ids": ids}}
-    train, questions = replace(train, entities=named), replace(questions, entities=named)
-    categories = categorize(Splits(train, *(replace(each, entities=named) for each in (valid, test))))
+    report = _report(codes, (asked, hard), kept, missing, splits) | {"options": {"ids": ids}}
+    categories = categorize(Splits(train, valid, test))
+    if ids:
+        names = Vocabulary.of([f"e{place}" for place in entities.byte_order.tolist()])
+        train, questions = replace(train, entities=names), replace(questions, entities=names)
+    qrels = Qrels.of(links.question, links.entity, np.ones(len(missing), np.int32), numbers, questions.entities)
     own = report, entities if ids else None, fingerprint, links
     return Collection(questions, qrels, known, categories, train, *own)
 
 
-def _relations(queries: Queries, splits: Splits) -> NDArray[np.int32]:
-    """(relations of the queries + 1,) each one's code among the triples, plus their number if it is read backwards."""
+def _codes(queries: Queries, entity: NDArray[np.int32], splits: Splits) -> dict[str, NDArray[np.int32]]:
+    """The anchors and relations of each structure's queries under the vocabularies of the triples.
+
+    A relation that is read backwards has the code of the relation plus their number.
+    """
     own = splits.relations
-    code = own.encode(queries.relations.labels)
-    for place in np.flatnonzero(code < 0):
+    relation = own.encode(queries.relations.labels)
+    for place in np.flatnonzero(relation < 0).tolist():
         label = queries.relations[place]
         forwards = int(own.encode([label[1:]])[0]) if label.startswith("-") else -1
-        if forwards < 0:
-            raise KgtrecError(f"expected relations of the triples in queries, found {label!r}{nearest(label, own)}")
-        code[place] = forwards + len(own)
-    return np.append(code, np.int32(-1))
-
-
-def _require_anchors(queries: Queries, splits: Splits) -> None:
-    is_known = np.zeros(len(queries.entities) + 1, np.bool_)
-    is_known[-1] = True
+        relation[place] = forwards + len(own) if forwards >= 0 else -1
+    is_known = np.zeros(len(splits.entities), np.bool_)
     for name in SPLITS:
         is_known[getattr(splits, name).head] = is_known[getattr(splits, name).tail] = True
-    if len(wrong := queries.anchors[~is_known[queries.anchors]]):
-        label = splits.entities[int(wrong[0])]
-        raise KgtrecError(f"expected entities of the triples as anchors of queries, found {label!r}")
+    known = {"e": np.where(is_known[entity], entity, -1).astype(np.int32), "r": relation}
+    codes = {}
+    for structure, columns in queries.codes.items():
+        kinds = letters(STRUCTURES[structure])
+        codes[structure] = np.stack([known[kind][own] for kind, own in zip(kinds, columns.T, strict=True)], axis=1)
+        if (codes[structure] < 0).any():
+            column = int(np.argmax((codes[structure] < 0).any(axis=0)))
+            wrong = int(columns[np.argmax(codes[structure][:, column] < 0), column])
+            labels, what = (queries.entities, "entities") if kinds[column] == "e" else (queries.relations, "relations")
+            hint = nearest(labels[wrong], own) if kinds[column] == "r" else ""
+            raise KgtrecError(f"expected {what} of the triples in queries, found {labels[wrong]!r}{hint}")
+    return codes
 
 
-def _with_links(queries: Queries, hops: NDArray[np.int32], splits: Splits) -> tuple[Queries, NDArray[np.int8]]:
+def _with_links(
+    queries: Queries, codes: dict[str, NDArray[np.int32]], splits: Splits
+) -> tuple[Queries, NDArray[np.int8]]:
     """The queries with their answers, found if they have none; and the missing links of each hard answer."""
-    facts = splits.train.joined(splits.valid, splits.test)
-    is_test = np.arange(len(facts)) >= len(facts) - len(splits.test)
-    backwards = facts.relation + np.int32(len(splits.relations))
-    links = Links.of(
-        np.append(facts.head, facts.tail), np.append(facts.relation, backwards), np.append(facts.tail, facts.head),
-        np.append(is_test, is_test), len(splits.entities),
-    )  # fmt: skip
-    to_find = len(queries.query) == 0
-    found: list[tuple[NDArray[Any], ...]] = []
-    missing = []
-    for name, rows in queries.by_structure():
-        shape = STRUCTURES[name]
-        asked = queries.anchors[rows, : letters(shape).count("e")], hops[rows, : letters(shape).count("r")]
-        blocks = each_block(shape, *asked, links)
-        known = each_block(shape, *asked, links.known()) if to_find else None
-        for first, costs in blocks:
-            begin = int(rows[0]) + first
-            if known is not None:
-                is_easy = next(known)[1] < NO_ANSWER
-                query, answer = np.nonzero((costs < NO_ANSWER) | is_easy)
-                is_hard = ~is_easy[query, answer]
+    facts, n_relations, n = splits.train.joined(splits.valid, splits.test), len(splits.relations), len(splits.entities)
+    is_test = np.tile(np.arange(len(facts)) >= len(facts) - len(splits.test), 2)
+    relation = np.append(facts.relation, facts.relation + np.int32(n_relations)).astype(np.int64)
+    key, tail = relation * n + np.append(facts.head, facts.tail), np.append(facts.tail, facts.head)
+    links, to_find = Links.of(key, tail, is_test, n), len(queries.query) == 0
+    found, missing, begin = [], [np.zeros(0, np.uint8)], 0
+    for name, own in codes.items():
+        known = each_block(STRUCTURES[name], own, links.known()) if to_find else repeat(None)
+        for costs, easy in zip(each_block(STRUCTURES[name], own, links), known, strict=to_find):
+            if easy is not None:
+                query, answer = np.nonzero(np.minimum(costs, easy) < NO_ANSWER)
+                is_hard = easy[query, answer] == NO_ANSWER
                 found.append((query + begin, answer, is_hard))
-                count = costs[query[is_hard], answer[is_hard]]
+                missing.append(costs[query[is_hard], answer[is_hard]])
             else:
-                own = slice(*np.searchsorted(queries.query, [begin, begin + len(costs)]))
-                hard = queries.is_hard[own]
-                count = costs[queries.query[own][hard] - begin, queries.answer[own][hard]]
-            missing.append(np.where(count < NO_ANSWER, count, 255).astype(np.int8))
-    counts = np.concatenate(missing)
+                rows = slice(*np.searchsorted(queries.query, [begin, begin + len(costs)]))
+                is_hard = queries.is_hard[rows]
+                missing.append(costs[queries.query[rows][is_hard] - begin, queries.answer[rows][is_hard]])
+            begin += len(costs)
+    counts = np.concatenate(missing).astype(np.int8)
+    counts[counts == NO_ANSWER] = -1
     for wrong, what in ((-1, "do not follow from the triples"), (0, "follow from train and valid alone")):
         if number := int((counts == wrong).sum()):
             warn(
@@ -194,24 +190,29 @@ def _with_links(queries: Queries, hops: NDArray[np.int32], splits: Splits) -> tu
     return queries, counts
 
 
-def _report(queries: Queries, kept: NDArray[np.intp], missing: NDArray[np.int8], splits: Splits) -> dict[str, Any]:
-    structures = {}
-    of_hard = queries.query[queries.is_hard]
-    for name, rows in queries.by_structure():
-        own = rows[np.isin(rows, kept)]
-        if len(own) == 0:
-            continue
-        counts = Counter(missing[np.isin(of_hard, own)].tolist())
+def _report(
+    codes: dict[str, NDArray[np.int32]],
+    answers: tuple[NDArray[np.int32], NDArray[np.bool_]],
+    kept: NDArray[np.intp],
+    missing: NDArray[np.int8],
+    splits: Splits,
+) -> dict[str, Any]:
+    structure = np.repeat(np.arange(len(codes)), [*map(len, codes.values())])
+    of_query = structure[kept]
+    (asked, is_hard), structures = answers, {}
+    of_answer = np.append(of_query, -1)[asked]
+    for place, name in enumerate(codes):
+        counts = Counter(missing[of_answer[is_hard] == place].tolist())
         structures[name] = {
-            "queries": len(own),
+            "queries": int((of_query == place).sum()),
             "hard": counts.total(),
-            "easy": int(np.isin(queries.query[~queries.is_hard], own).sum()),
+            "easy": int((of_answer[~is_hard] == place).sum()),
             "missing_links": {str(links) if links >= 0 else "none": counts[links] for links in sorted(counts)},
         }
     return {
         "triples": {name: len(getattr(splits, name)) for name in SPLITS},
         "entities": len(splits.entities),
         "relations": len(splits.relations),
-        "structures": structures,
-        "dropped": len(queries) - len(kept),
+        "structures": {name: own for name, own in structures.items() if own["queries"]},
+        "dropped": len(structure) - len(kept),
     }

@@ -18,13 +18,11 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.triples import BETWEEN
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
-from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.integer_keys import begins, distinct
 from kgtrec.kernels.triples.queries import STRUCTURES, Shape, letters
 
-_NAMES = tuple(STRUCTURES)
-_WIDTH = max(letters(shape).count("r") for shape in STRUCTURES.values())
 #: structure -> the place of its last link that is not negated, among its anchors and relations
-_LAST = {name: letters(shape).replace("rn", "-").replace("u", "").rindex("r") for name, shape in STRUCTURES.items()}
+_LAST = {name: -3 if name in ("2in", "3in", "pin") else -1 for name in STRUCTURES}
 #: the marks of negation and union in the text of a query
 MARKS = {"n": "n", "u": "u"}
 
@@ -33,10 +31,8 @@ MARKS = {"n": "n", "u": "u"}
 class Queries:
     """Complex queries by structure, and their answers: hard ones need held-out triples, easy ones do not."""
 
-    structure: NDArray[np.int8]  # (n,) row in STRUCTURES, never decreasing
-    anchors: NDArray[np.int32]  # (n, 4) rows in entities, from left to right; -1 where there are fewer
-    hops: NDArray[np.int32]  # (n, 4) rows in relations, likewise
-    query: NDArray[np.int32]  # (m,) row of the query of each answer; m = 0: the answers are still to be found
+    codes: Mapping[str, NDArray[np.int32]]  # structure -> (q, k) rows in entities and relations, from left to right
+    query: NDArray[np.int32]  # (m,) row of the query of each answer, of all; m = 0: the answers are still to be found
     answer: NDArray[np.int32]  # (m,) row in entities; each pair once, sorted by (query, answer)
     is_hard: NDArray[np.bool_]  # (m,)
     entities: Vocabulary
@@ -60,72 +56,57 @@ class Queries:
         >>> Queries.of([{"structure": "2i", "query": [["ann", ["likes"]], ["bob", ["likes"]]], "hard": ["tea"]}])
         <Queries: 1 (1 2i), 0 easy and 1 hard answers>
         """
-        rows = list(rows)
-        for each in rows:
-            one_of("a structure of", str(each.get("structure")), STRUCTURES)
-        rows.sort(key=lambda row: _NAMES.index(row["structure"]))
+        rows, order = list(rows), [*STRUCTURES]
+        for row in rows:
+            one_of("a structure of", str(row.get("structure")), STRUCTURES)
+        rows.sort(key=lambda row: order.index(row["structure"]))
         own = {name: [row.get("query") for row in rows if row["structure"] == name] for name in STRUCTURES}
         columns = {name: columns_of(STRUCTURES[name], queries, MARKS) for name, queries in own.items() if queries}
-        found = [[row.get(kind, []) for row in rows] for kind in ("easy", "hard")]
-        answers = [*chain.from_iterable(chain(*found))]
-        labels: dict[str, list[Any]] = {"e": [answers], "r": []}
-        for _, kind, column in with_kinds(columns):
-            labels[kind].append(column)
-        if wrong := [label for each in chain(*labels.values()) for label in each if type(label) is not str]:
+        answers = [row.get(kind, []) for kind in ("easy", "hard") for row in rows]
+        labels: dict[str, list[Any]] = {"e": [*chain.from_iterable(answers)], "r": []}
+        for name, parts in columns.items():
+            for kind, column in zip(letters(STRUCTURES[name]), parts, strict=True):
+                labels[kind].extend(column)
+        if wrong := [label for label in chain(*labels.values()) if type(label) is not str]:
             raise KgtrecError(f"expected texts as entities and relations, found {wrong[0]!r}")
-        vocabulary = {
-            kind: Vocabulary.encoding(labels_of([*chain.from_iterable(own)]))[0] for kind, own in labels.items()
-        }
-        parts: dict[str, list[NDArray[np.int32]]] = {name: [] for name in columns}
-        for name, kind, column in with_kinds(columns):
-            parts[name].append(vocabulary[kind].encode(labels_of(column)))
-        sizes = np.array([len(each) for each in chain(*found)], np.int64)
-        query = np.repeat(np.tile(np.arange(len(rows)), 2), sizes)
-        is_hard = np.repeat(np.arange(len(sizes)) >= len(rows), sizes)
-        answer = vocabulary["e"].encode(labels_of(answers))
-        return cls.of_codes(parts, query, answer, is_hard, vocabulary["e"], vocabulary["r"])
+        words = {kind: Vocabulary.encoding(labels_of(each))[0] for kind, each in labels.items()}
+        codes = {}
+        for name, parts in columns.items():
+            pairs = zip(letters(STRUCTURES[name]), parts, strict=True)
+            codes[name] = np.stack([words[kind].encode(labels_of(column)) for kind, column in pairs], axis=1)
+        sizes = np.array([*map(len, answers)], np.int64)
+        answer = words["e"].encode(labels_of([*chain.from_iterable(answers)]))
+        return cls.of_codes(codes, sizes, answer, words["e"], words["r"])
 
     @classmethod
     def of_codes(
         cls,
-        parts: Mapping[str, Sequence[NDArray[np.integer]]],
-        query: NDArray[np.integer],
+        codes: Mapping[str, NDArray[np.int32]],
+        sizes: NDArray[np.int64],
         answer: NDArray[np.integer],
-        is_hard: NDArray[np.bool_],
         entities: Vocabulary,
         relations: Vocabulary,
     ) -> Queries:
-        """Make them of the columns of codes of each structure; an answer that is both easy and hard is easy."""
-        sizes = [len(columns[0]) for columns in parts.values()]
-        structure = np.repeat(np.array([_NAMES.index(name) for name in parts], np.int8), sizes)
-        anchors, hops = (np.full((len(structure), _WIDTH), -1, np.int32) for _ in range(2))
-        first = 0
-        for (name, columns), size in zip(parts.items(), sizes, strict=True):
-            kinds = kinds_of(STRUCTURES[name])
-            for kind, into in (("e", anchors), ("r", hops)):
-                own = [column for each, column in zip(kinds, columns, strict=True) if each == kind]
-                into[first : first + size, : len(own)] = np.stack(own, axis=1)
-            first += size
-        width = max(len(entities), 1)
-        key = distinct((query.astype(np.int64) * width + answer) * 2 + is_hard)
-        pair = key // 2
-        once = np.append(True, pair[1:] != pair[:-1])[: len(pair)]
-        row, code = (each.astype(np.int32) for each in np.divmod(pair[once], width))
-        return cls(structure, anchors, hops, row, code, key[once] % 2 == 1, entities, relations)
+        """Make them of the answers of one query after another, (2n,) of ``sizes``: the easy ones, then the hard ones.
+
+        An answer that is both easy and hard is easy.
+        """
+        n, width = len(sizes) // 2, max(len(entities), 1)
+        query = np.repeat(np.tile(np.arange(n), 2), sizes)
+        key = distinct((query * width + answer) * 2 + np.repeat(np.arange(2 * n) >= n, sizes))
+        key = key[begins(key // 2)]
+        row, code = (each.astype(np.int32) for each in np.divmod(key // 2, width))
+        return cls(codes, row, code, key % 2 == 1, entities, relations)
 
     def __len__(self) -> int:
-        return len(self.structure)
+        return sum(map(len, self.codes.values()))
 
     def __repr__(self) -> str:
-        counts = np.bincount(self.structure, minlength=len(_NAMES)).tolist()
-        named = ", ".join(f"{count:,} {name}" for name, count in zip(_NAMES, counts, strict=True) if count)
-        hard = int(self.is_hard.sum())
-        return f"<Queries: {len(self):,} ({named}), {len(self.query) - hard:,} easy and {hard:,} hard answers>"
-
-    def by_structure(self) -> Iterator[tuple[str, NDArray[np.intp]]]:
-        """Yield the structures that there are, and the rows of their queries."""
-        for code in np.unique(self.structure).tolist():
-            yield _NAMES[code], np.flatnonzero(self.structure == code)
+        counts, hard = (
+            ", ".join(f"{len(codes):,} {name}" for name, codes in self.codes.items()),
+            int(self.is_hard.sum()),
+        )
+        return f"<Queries: {len(self):,} ({counts}), {len(self.query) - hard:,} easy and {hard:,} hard answers>"
 
     def texts(self) -> pa.StringArray:
         """Return the (n,) query of each as JSON of labels.
@@ -135,33 +116,33 @@ class Queries:
         >>> Queries.of([{"structure": "2p", "query": ["ann", ["knows", "likes"]]}]).texts().to_pylist()
         ['["ann", ["knows", "likes"]]']
         """
-        texts = []
+        texts = [labels_of([])]
         quoted = {
             kind: labels_of([json.dumps(label, ensure_ascii=False) for label in labels])
             for kind, labels in (("e", self.entities), ("r", self.relations))
         }
-        for name, rows in self.by_structure():
-            columns = {"e": iter(self.anchors[rows].T), "r": iter(self.hops[rows].T)}
+        for name, codes in self.codes.items():
+            column = iter(codes.T)
             pieces = [
-                quoted[piece].take(arrow_of(next(columns[piece]))) if piece in columns else pa.scalar(piece)
+                quoted[piece].take(arrow_of(next(column))) if piece in quoted else pa.scalar(piece)
                 for piece in _pieces(STRUCTURES[name])
             ]
             texts.append(pc.binary_join_element_wise(*pieces, ""))
-        return pa.concat_arrays(texts) if texts else labels_of([])
+        return pa.concat_arrays(texts)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield what :meth:`of` takes."""
-        names, labels = np.array(_NAMES)[self.structure].tolist(), self.entities.decode(self.answer).to_pylist()
-        first, hard = np.searchsorted(self.query, np.arange(len(self) + 1)), self.is_hard.tolist()
-        for row, (name, text) in enumerate(zip(names, self.texts().to_pylist(), strict=True)):
-            own: tuple[list[str], list[str]] = [], []
-            for place in range(first[row], first[row + 1]):
-                own[hard[place]].append(labels[place])
-            yield {"structure": name, "query": json.loads(text), "easy": own[0], "hard": own[1]}
+        first, labels = np.searchsorted(self.query, np.arange(len(self) + 1)), self.entities.decode(self.answer)
+        for row, label in enumerate(self.labels().to_pylist()):
+            name, _, text = label.partition(BETWEEN)
+            own, is_hard = labels[first[row] : first[row + 1]], pa.array(self.is_hard[first[row] : first[row + 1]])
+            answers = {"easy": own.filter(pc.invert(is_hard)).to_pylist(), "hard": own.filter(is_hard).to_pylist()}
+            yield {"structure": name, "query": json.loads(text), **answers}
 
     def labels(self) -> pa.StringArray:
         """Return the (n,) relation of each query's question: its structure, qualified by the query."""
-        return pc.binary_join_element_wise(labels_of(_NAMES).take(arrow_of(self.structure)), self.texts(), BETWEEN)
+        names = np.repeat([*self.codes], [*map(len, self.codes.values())]).tolist()
+        return pc.binary_join_element_wise(labels_of(names), self.texts(), BETWEEN)
 
 
 def columns_of(shape: Shape, queries: Sequence[Any], marks: Mapping[str, Any]) -> list[Sequence[Any]]:
@@ -246,24 +227,6 @@ def is_query(label: str) -> bool:
     """
     name, between, text = label.partition(BETWEEN)
     return bool(between) and name in STRUCTURES and text.startswith("[")
-
-
-def with_kinds(columns: Mapping[str, list[Any]]) -> Iterator[tuple[str, str, Any]]:
-    """Yield the structure and the kind, e or r, of each column of each structure."""
-    for name, own in columns.items():
-        for kind, column in zip(kinds_of(STRUCTURES[name]), own, strict=True):
-            yield name, kind, column
-
-
-def kinds_of(shape: Shape) -> str:
-    """Return e for each anchor and r for each relation of a shape, from left to right.
-
-    Examples
-    --------
-    >>> kinds_of(STRUCTURES["up"])
-    'ererr'
-    """
-    return letters(shape).replace("n", "").replace("u", "")
 
 
 def _pieces(shape: Shape) -> list[str]:

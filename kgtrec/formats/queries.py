@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.queries import Queries, columns_of, with_kinds
+from kgtrec.data.queries import Queries, columns_of
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file
@@ -25,7 +25,7 @@ from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.json_text import json_lines, json_value
 from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.outputs import writing
-from kgtrec.kernels.triples.queries import STRUCTURES, WITHOUT_UNION
+from kgtrec.kernels.triples.queries import STRUCTURES, WITHOUT_UNION, letters
 
 _NUMBERS = {"n": -2, "u": -1}
 _ANSWERS = ("easy-answers", "hard-answers")
@@ -103,13 +103,12 @@ def numbered(triples: Triples, queries: Queries) -> Triples:
     ('tea', 'likes', 'ann')
     """
     for labels in (triples.entities, triples.relations):
-        if not all(label.isascii() and label.isdigit() for label in labels):
+        if not all(label.isascii() and label.isdigit() and len(label) < 10 for label in labels):
             return triples
-    entity, relation = (np.array([*map(int, own)], np.int64) for own in (triples.entities, triples.relations))
+    entity, relation = (np.array([*map(int, own)], np.int32) for own in (triples.entities, triples.relations))
     for code, names, what in ((entity, queries.entities, "entities"), (relation, queries.relations, "relations")):
         if code.max(initial=-1) >= len(names):
             raise KgtrecError(f"expected triples of the numbers of {len(names):,} {what}, found {code.max()}")
-    entity, relation = entity.astype(np.int32), relation.astype(np.int32)
     codes = entity[triples.head], relation[triples.relation], entity[triples.tail]
     return Triples(*codes, queries.entities, queries.relations)
 
@@ -137,42 +136,40 @@ def _of_pickles(path: Path) -> Queries:
     found, easy, hard = (_unpickled(file) for file in query_files(path))
     shapes = {name: shape for shape, name in WITHOUT_UNION.items() if shape in found}
     shapes |= {name: shape for name, shape in STRUCTURES.items() if shape in found}
-    parts: dict[str, list[NDArray[np.int64]]] = {}
+    codes: dict[str, NDArray[np.int32]] = {}
     listed: list[Any] = []
     with in_file(path):
         if unknown := [shape for shape in found if shape not in STRUCTURES.values() and shape not in WITHOUT_UNION]:
             raise KgtrecError(f"expected BetaE's structures {', '.join(STRUCTURES)}, found {str(unknown[0])[:200]}")
         for name in [name for name in STRUCTURES if name in shapes and found[shapes[name]]]:
             queries = [*found[shapes[name]]]
-            columns = [_whole(column) for column in columns_of(shapes[name], queries, _NUMBERS)]
-            order = np.lexsort(columns[::-1])
-            parts[name] = [column[order] for column in columns]
+            columns = np.stack([_whole(column) for column in columns_of(shapes[name], queries, _NUMBERS)], axis=1)
+            order = np.lexsort(columns.T[::-1])
+            codes[name] = columns[order]
             listed += [queries[place] for place in order]
         if not listed:
             raise KgtrecError("expected at least one query, found none")
         answers = [*map(easy.get, listed, repeat(())), *map(hard.get, listed, repeat(()))]
         answer = _whole([*chain.from_iterable(answers)])
-        codes: dict[str, list[NDArray[np.int64]]] = {"e": [answer], "r": []}
-        for _, kind, column in with_kinds(parts):
-            codes[kind].append(column)
-        entities = _names(path, ("id2ent", "ind2ent"), codes["e"])
-        relations = _names(path, ("id2rel", "ind2rel"), codes["r"])
-    sizes = np.array([*map(len, answers)], np.int64)
-    query = np.repeat(np.tile(np.arange(len(listed)), 2), sizes)
-    is_hard = np.repeat(np.arange(len(sizes)) >= len(listed), sizes)
-    return Queries.of_codes(parts, query, answer, is_hard, entities, relations)
+        used = {"e": [answer], "r": []}
+        for name, own in codes.items():
+            for kind, column in zip(letters(STRUCTURES[name]), own.T, strict=True):
+                used[kind].append(column)
+        entities = _names(path, ("id2ent", "ind2ent"), np.concatenate(used["e"]))
+        relations = _names(path, ("id2rel", "ind2rel"), np.concatenate(used["r"]))
+    return Queries.of_codes(codes, np.array([*map(len, answers)], np.int64), answer, entities, relations)
 
 
-def _whole(values: Sequence[Any]) -> NDArray[np.int64]:
+def _whole(values: Sequence[Any]) -> NDArray[np.int32]:
     if wrong := {*map(type, values)} - {int}:
         raise KgtrecError(f"expected numbers of entities and relations, found {wrong.pop().__name__}")
-    return np.fromiter(values, np.int64, len(values))
+    return np.minimum(np.fromiter(values, np.float64, len(values)), 2**31 - 1).astype(np.int32)
 
 
-def _names(path: Path, stems: Sequence[str], codes: Sequence[NDArray[np.int64]]) -> Vocabulary:
+def _names(path: Path, stems: Sequence[str], codes: NDArray[np.int32]) -> Vocabulary:
     """The names of the numbers, from a file in this folder or above it, or else the numbers themselves."""
     files = [folder / f"{stem}.pkl" for folder in path.absolute().parents[:_LEVELS] for stem in stems]
-    largest = max(int(code.max(initial=-1)) for code in codes)
+    least, largest = int(codes.min(initial=0)), int(codes.max(initial=-1))
     if (file := next((file for file in files if file.is_file()), None)) is None:
         labels: list[Any] = [*map(str, range(largest + 1))]
     else:
@@ -180,10 +177,9 @@ def _names(path: Path, stems: Sequence[str], codes: Sequence[NDArray[np.int64]])
         labels = [named.get(number) for number in range(len(named))]
         if not all(type(label) is str for label in labels):
             raise FormatError(f"expected a text for each number from 0 to {len(labels) - 1}, found another value", file)
-    if largest >= len(labels) or min(int(code.min(initial=0)) for code in codes) < 0:
-        raise KgtrecError(
-            f"expected numbers from 0 to {len(labels) - 1}, which have names, found {largest} or one below 0"
-        )
+    if largest >= len(labels) or least < 0:
+        wrong = least if least < 0 else largest
+        raise KgtrecError(f"expected numbers from 0 to {len(labels) - 1}, which have names, found {wrong}")
     return Vocabulary.of(labels)
 
 

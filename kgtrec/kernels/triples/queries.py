@@ -21,36 +21,25 @@ _HOP, _TWO, _NOT = ("e", ("r",)), ("e", ("r", "r")), ("e", ("r", "n"))
 _EITHER = (_HOP, _HOP, ("u",))
 #: structure -> its shape as BetaE nests it: e an anchor, r a relation, n a negation, u a union
 STRUCTURES: dict[str, Shape] = {
-    "1p": _HOP,
-    "2p": _TWO,
-    "3p": ("e", ("r", "r", "r")),
-    "2i": (_HOP, _HOP),
-    "3i": (_HOP, _HOP, _HOP),
-    "ip": ((_HOP, _HOP), ("r",)),
-    "pi": (_TWO, _HOP),
-    "2in": (_HOP, _NOT),
-    "3in": (_HOP, _HOP, _NOT),
-    "inp": ((_HOP, _NOT), ("r",)),
-    "pin": (_TWO, _NOT),
-    "pni": (("e", ("r", "r", "n")), _HOP),
-    "2u": _EITHER,
-    "up": (_EITHER, ("r",)),
-    "4p": ("e", ("r", "r", "r", "r")),
-    "4i": (_HOP, _HOP, _HOP, _HOP),
-}
+    "1p": _HOP, "2p": _TWO, "3p": ("e", ("r", "r", "r")),
+    "2i": (_HOP, _HOP), "3i": (_HOP, _HOP, _HOP), "ip": ((_HOP, _HOP), ("r",)), "pi": (_TWO, _HOP),
+    "2in": (_HOP, _NOT), "3in": (_HOP, _HOP, _NOT), "inp": ((_HOP, _NOT), ("r",)), "pin": (_TWO, _NOT),
+    "pni": (("e", ("r", "r", "n")), _HOP), "2u": _EITHER, "up": (_EITHER, ("r",)),
+    "4p": ("e", ("r", "r", "r", "r")), "4i": (_HOP, _HOP, _HOP, _HOP),
+}  # fmt: skip
 #: by De Morgan's laws: the same queries as 2u and up, written without a union
 WITHOUT_UNION: dict[Shape, str] = {((_NOT, _NOT), ("n",)): "2u", ((_NOT, _NOT), ("n", "r")): "up"}
 
 
 def letters(shape: Shape) -> str:
-    """Return the anchors, relations and marks of a shape from left to right, which is the order of evaluation.
+    """Return e for each anchor and r for each relation of a shape, from left to right: the order of evaluation.
 
     Examples
     --------
     >>> letters(STRUCTURES["inp"])
-    'erernr'
+    'ererr'
     """
-    return shape if isinstance(shape, str) else "".join(map(letters, shape))
+    return (shape if shape in "er" else "") if isinstance(shape, str) else "".join(map(letters, shape))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,16 +52,8 @@ class Links:
     n_entities: int
 
     @classmethod
-    def of(
-        cls,
-        head: NDArray[np.int32],
-        relation: NDArray[np.int32],
-        tail: NDArray[np.int32],
-        missing: NDArray[np.bool_],
-        n_entities: int,
-    ) -> Links:
+    def of(cls, key: NDArray[np.int64], tail: NDArray[np.int32], missing: NDArray[np.bool_], n_entities: int) -> Links:
         """Sort the (m,) links; one that is there twice is known if it is known once."""
-        key = relation.astype(np.int64) * n_entities + head
         order = np.argsort(key, kind="stable")
         return cls(key[order], tail[order], missing[order].astype(np.uint8), n_entities)
 
@@ -82,9 +63,7 @@ class Links:
         return Links(self.key[rows], self.tail[rows], self.missing[rows], self.n_entities)
 
 
-def missing_links(
-    shape: Shape, anchors: NDArray[np.integer], relations: NDArray[np.integer], links: Links
-) -> NDArray[np.uint8]:
+def missing_links(shape: Shape, codes: NDArray[np.integer], links: Links) -> NDArray[np.uint8]:
     r"""Count the missing links of the easiest explanation of every entity as an answer to some queries.
 
     An explanation assigns an entity to every variable so that all links of the query are in the graph. With the fewest
@@ -95,9 +74,8 @@ def missing_links(
     Parameters
     ----------
     shape : one of STRUCTURES' values
-    anchors : (q, a) int array
-        Entities, from left to right.
-    relations : (q, r) int array
+    codes : (q, k) int array
+        The anchors and relations of each query, in the order of :func:`letters`.
     links : Links
 
     Returns
@@ -115,12 +93,11 @@ def missing_links(
     Ann knows Bob, who likes tea; that Ann knows Cid, who likes jam, is missing.
 
     >>> head, relation, tail = np.array([[0, 1, 0, 2], [0, 1, 0, 1], [1, 3, 2, 4]])
-    >>> links = Links.of(head, relation, tail, np.array([False, False, True, False]), 5)
-    >>> missing_links(STRUCTURES["2p"], np.array([[0]]), np.array([[0, 1]]), links)
+    >>> links = Links.of(relation * 5 + head, tail, np.array([False, False, True, False]), 5)
+    >>> missing_links(STRUCTURES["2p"], np.array([[0, 0, 1]]), links)
     array([[63, 63, 63,  0,  1]], dtype=uint8)
     """
-    n_queries, n = len(anchors), links.n_entities
-    anchor, relation = iter(anchors.T), iter(relations.T)
+    n_queries, n, code = len(codes), links.n_entities, iter(codes.T)
 
     def walk(shape: Shape) -> NDArray[np.uint8]:
         if not is_path(shape):
@@ -130,7 +107,7 @@ def missing_links(
             return np.minimum(np.add.reduce(costs, dtype=np.uint8), NO_ANSWER)
         start, steps = shape
         if start == "e":
-            at = np.arange(n_queries) * n + next(anchor)
+            at = np.arange(n_queries) * n + next(code)
             cost = np.zeros(len(at), np.uint8)
         else:
             at, cost = _answers(walk(start))
@@ -139,21 +116,18 @@ def missing_links(
                 whole = np.zeros(n_queries * n, np.uint8)
                 whole[at] = NO_ANSWER
             else:
-                whole = _step(at, cost, next(relation), links, n_queries)
+                whole = _step(at, cost, next(code), links, n_queries)
             at, cost = _answers(whole)
         return whole.reshape(n_queries, n)
 
     return walk(shape)
 
 
-def each_block(
-    shape: Shape, anchors: NDArray[np.integer], relations: NDArray[np.integer], links: Links
-) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    """Yield :func:`missing_links` of a block of queries after another, and the first query of each."""
+def each_block(shape: Shape, codes: NDArray[np.integer], links: Links) -> Iterator[NDArray[np.uint8]]:
+    """Yield :func:`missing_links` of a block of queries after another."""
     size = max(1, _CELLS // max(links.n_entities, 1))
-    for first in range(0, len(anchors), size):
-        rows = slice(first, first + size)
-        yield first, missing_links(shape, anchors[rows], relations[rows], links)
+    for first in range(0, len(codes), size):
+        yield missing_links(shape, codes[first : first + size], links)
 
 
 def is_path(shape: Shape) -> bool:
