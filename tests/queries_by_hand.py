@@ -89,7 +89,7 @@ def a_graph(seed: int, n: int, n_relations: int, size: int) -> dict[str, set[Lin
 
 
 def write_betae(
-    folder: Path, seed: int = 0, n: int = 7, n_relations: int = 2, each: int = 6, size: int = 24
+    folder: Path, seed: int = 0, n: int = 7, n_relations: int = 2, each: int = 15, size: int = 30
 ) -> dict[Any, Any]:
     """Write a folder in BetaE's layout, its queries with answers by enumeration; return (easy, hard) of each query."""
     graph = a_graph(seed, n, n_relations, size)

@@ -25,7 +25,7 @@ def rows_of(queries: Queries) -> list[dict]:
 
 def test_pickles_of_betae_give_every_query_and_answer(tmp_path):
     """Each query under its structure, with the names of its numbers, its easy and its hard answers."""
-    found = write_betae(tmp_path / "betae", each=4)
+    found = write_betae(tmp_path / "betae")
     queries = read_queries(tmp_path / "betae" / "test-queries.pkl")
     assert len(queries.entities) == 7
     assert list(queries.relations) == ["+/rel/0", "-/rel/0", "+/rel/1", "-/rel/1"]
@@ -61,9 +61,7 @@ def test_every_protocol_of_pickles_is_read(tmp_path, protocol):
     assert rows_of(read_queries(tmp_path / "test-queries.pkl")) == expected
 
 
-@pytest.mark.parametrize(
-    "thing", [print, Fraction(1, 2), OrderedDict(), defaultdict(list), eval, bytearray(2)]
-)
+@pytest.mark.parametrize("thing", [print, Fraction(1, 2), OrderedDict(), defaultdict(list), eval, bytearray(2)])
 def test_anything_else_in_a_pickle_is_refused_and_not_run(tmp_path, thing):
     """One error with the file and the name; no --trust would be of use."""
     write_betae(tmp_path, each=1)
