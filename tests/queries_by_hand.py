@@ -1,4 +1,4 @@
-"""Small graphs and their complex queries, with answers by enumeration of all explanations, and files in BetaE's layout."""
+"""Small graphs and complex queries, with answers by enumeration of explanations, and files in BetaE's layout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def explanations(query: Any, x: int, known: set[Link], graph: set[Link], n: int)
 
 
 def answers(query: Any, known: set[Link], graph: set[Link], n: int) -> tuple[set[int], dict[int, int]]:
-    """Easy answers, those over the known links; hard ones, which only the whole graph gives, with their missing links."""
+    """Easy answers, over the known links; hard ones, which only the whole graph gives, with their missing links."""
     easy = {x for x in range(n) if explanations(query, x, known, known, n)}
     costs = {x: explanations(query, x, known, graph, n) for x in range(n)}
     return easy, {x: min(own) for x, own in costs.items() if own and x not in easy}

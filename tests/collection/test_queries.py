@@ -50,7 +50,7 @@ def _numbers(query):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_hard_answers_are_judged_easy_ones_filtered_and_links_counted(tmp_path, seed):
-    """Of every query in BetaE's layout, as the enumeration of all explanations has them; all entities are candidates."""
+    """Of every query in BetaE's layout, as the enumeration of explanations has them; all entities are candidates."""
     collection, found = of_betae(tmp_path, seed)
     assert list(collection.entities) == [f"/m/{number}" for number in range(7)]
     assert len(collection.questions) == len(found)
@@ -262,7 +262,7 @@ def test_strata_of_missing_links_partition_the_answers_of_a_structure(tmp_path, 
 
 
 def test_missing_links_of_other_answers_and_collections(tmp_path):
-    """An answer that people found later is unknown; triples have no missing links; measures over questions no strata."""
+    """An answer found later is unknown; triples have no missing links; measures over questions have no strata."""
     collection = build_queries(Queries.of([TWO]), TRAIN, VALID, TEST)
     names = list(collection.entities)
     entity = np.array([names.index(name) for name in ("pie", "rye", "dan")], np.int32)
