@@ -37,7 +37,7 @@ def draft_template(relation: str) -> str:
     >>> draft_template("/people/person/place_of_birth")
     'Is this true: {head} | place of birth | {tail}?'
     """
-    return query_template(relation, {}, {}) if is_query(relation) else f"Is this true: {_draft(relation, *SLOTS)}?"
+    return query_template(relation, {}, {}) if is_query(relation) else f"Is this true: {_draft(relation)}?"
 
 
 def template_for(relation: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -48,17 +48,17 @@ def template_for(relation: str, templates: Mapping[str, str], names: Mapping[str
 
 
 def relations_in(relation: str) -> list[str]:
-    """Return the relations that a complex query is made of; another relation alone.
+    """Return the relations that a complex query is made of, without signs of direction; another relation alone.
 
     Examples
     --------
-    >>> relations_in('2i @ [["ann", ["likes"]], ["bob", ["sells"]]]'), relations_in("likes")
+    >>> relations_in('2i @ [["ann", ["likes"]], ["bob", ["-sells"]]]'), relations_in("likes")
     (['likes', 'sells'], ['likes'])
     """
     if not is_query(relation):
         return [relation]
     name, labels = read_label(relation)
-    return [label for kind, label in zip(letters(STRUCTURES[name]), labels, strict=True) if kind == "r"]
+    return [label.lstrip("+-") for kind, label in zip(letters(STRUCTURES[name]), labels, strict=True) if kind == "r"]
 
 
 def query_template(query: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -69,7 +69,8 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
     query : str
         The relation of its question, see :func:`kgtrec.data.queries.read_label`.
     templates, names : mapping of str to str
-        As for :func:`kgtrec.campaign.tasks.phrase_triples`. Of a relation ``-R`` also the template of R, turned around.
+        As for :func:`kgtrec.campaign.tasks.phrase_triples`. The template of R is also that of ``+R``, and, turned
+        around, of ``-R``.
 
     Returns
     -------
@@ -84,24 +85,24 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
     'Is this true: “{head} | likes | {tail}” and not “{tail} | eats | Bob”?'
     """
     name, labels = read_label(query)
-    kinds = letters(STRUCTURES[name])
-    anchors = [label for kind, label in zip(kinds, labels, strict=True) if kind == "e"][1:]
-    words = [_NOT_TEXT.sub(" ", names.get(label) or readable(label, is_entity=True)) for label in anchors]
-    anchor, relation, variable = iter([SLOTS[0], *words]), iter(relations_in(query)), iter("XYZ")
+    parts = {
+        kind: [label for own, label in zip(letters(STRUCTURES[name]), labels, strict=True) if own == kind]
+        for kind in "er"
+    }
+    words = [_NOT_TEXT.sub(" ", names.get(label) or readable(label, is_entity=True)) for label in parts["e"][1:]]
+    anchor, relation, variable = iter([SLOTS[0], *words]), iter(parts["r"]), iter("XYZ")
 
-    def link(start: str, goal: str) -> str:
-        label, ends = next(relation), (start, goal)
-        template = templates.get(label)
-        if template is None and label.startswith("-"):
-            ends = (goal, start)
-            template = templates.get(label[1:]) or templates.get(f"+{label[1:]}")
-        if template is None:
-            return f"“{_draft(label, *ends)}”"
+    def link(*ends: str) -> str:
+        label = next(relation)
+        bare = label.lstrip("+-")
+        if label not in templates and label.startswith("-"):
+            ends = ends[::-1]
         filled = dict(zip(SLOTS, ends, strict=True))
+        template = templates.get(label) or templates.get(bare) or _draft(bare)
         return f"“{''.join(filled.get(part, part) for part in template_parts(template))}”"
 
     def walk(shape: Shape, goal: str) -> tuple[list[str], str]:
-        """The variables, and what holds."""
+        # its variables, and what holds
         if not is_path(shape):
             parts = [walk(part, goal) for part in shape if part != ("u",)]
             joined = (" or " if shape[-1] == ("u",) else " and ").join(text for _, text in parts)
@@ -124,8 +125,8 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
     return f"Is this true{(unknown and ' for some ' + ' and '.join(unknown)) or ''}: {text}?"
 
 
-def _draft(relation: str, head: str, tail: str) -> str:
-    return f"{head} | {readable(relation.lstrip('+-') or relation)} | {tail}"
+def _draft(relation: str) -> str:
+    return f"{{head}} | {readable(relation)} | {{tail}}"
 
 
 def readable(label: str, *, is_entity: bool = False) -> str:
@@ -149,8 +150,12 @@ def readable(label: str, *, is_entity: bool = False) -> str:
         return _name(label)
     if is_query(label):  # what follows its first anchor
         name, labels = read_label(label)
-        kinds = letters(STRUCTURES[name])
-        return " ".join(readable(each, is_entity=kind == "e") for kind, each in zip(kinds[1:], labels[1:], strict=True))
+        kinds = letters(STRUCTURES[name])[1:]
+        words = [
+            readable(each.lstrip("+-" * (kind == "r")), is_entity=kind == "e")
+            for kind, each in zip(kinds, labels[1:], strict=True)
+        ]
+        return " ".join(words)
     parts = label.split("./") if label.startswith("/") else [label]
     return ", ".join(_words(part) for part in parts)
 

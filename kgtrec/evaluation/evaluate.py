@@ -344,6 +344,7 @@ def _ends_of(
 def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> None:
     """Warn of the measures with too few units for an interval, and give their number."""
     lacking, way_out = [], False
+    has_links = inputs.scoring.collection is not None and inputs.scoring.collection.missing_links is not None
     for place, measure in enumerate(inputs.measures):
         low = scores.low if scores.test_low is None else scores.test_low
         if low is None or scores.effective is None or measure.record.form == "z":
@@ -356,7 +357,7 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
         few = effective[effective < least]
         why = [f"one {drawn}, or all equal"] * bool(np.isnan(effective).any())
         if len(few):
-            way_out |= drawn == "question" and measure.items == "answers"
+            way_out |= drawn == "question" and measure.items == "answers" and not has_links
             ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
             why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
         of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
