@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, in_file, nearest, warn
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.queries import is_pickled, numbered, read_queries
+from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.triples.queries import NO_ANSWER, STRUCTURES, Links, each_block, letters
 
 
@@ -89,40 +89,58 @@ def _built(queries: Queries, splits: Splits, ids: bool) -> Collection:
     entities = splits.entities.extended(queries.entities.labels)
     splits = Splits(*(replace(getattr(splits, name), entities=entities) for name in SPLITS))
     require_labels(splits, ids)
-    code = entities.encode(queries.entities.labels)
-    queries = replace(queries, answer=code[queries.answer])
+    code, n = entities.encode(queries.entities.labels), len(entities)
     codes = _codes(queries, code, splits)
-    queries, missing = _with_links(queries, codes, splits)
-    hard = queries.is_hard
-    kept = np.flatnonzero(np.bincount(queries.query[hard], minlength=len(queries)))
+    easy, hard, missing = _answers(queries, codes, code, splits)
+    kept = np.flatnonzero(np.bincount(hard // n, minlength=len(queries)))
     if len(kept) == 0:
         raise KgtrecError("expected at least one query with a hard answer, which needs test triples, found none")
     row = np.full(len(queries), -1, np.int32)
     row[kept] = np.arange(len(kept), dtype=np.int32)
-    places = entities.byte_order[code].tolist()
-    named = replace(queries, entities=Vocabulary.of([f"e{place}" for place in places])) if ids else queries
-    labels = Vocabulary.of(named.labels().take(arrow_of(kept)))
+    (asked, answer), (of_easy, known) = ((row[key // n], (key % n).astype(np.int32)) for key in (hard, easy))
+    of_easy, known = of_easy[of_easy >= 0], known[of_easy >= 0]
+    names = Vocabulary.of([f"e{place}" for place in entities.byte_order.tolist()]) if ids else entities
+    labels = Vocabulary.of(replace(queries, entities=Vocabulary(names.decode(code))).labels().take(arrow_of(kept)))
     relations = splits.relations.extended(labels.labels)
-    train, valid, test = (replace(getattr(splits, name), relations=relations) for name in SPLITS)
-    numbers = Vocabulary.of([f"tail{number}" for number in range(len(kept))])
-    anchor = np.concatenate([own[:, 0] for own in codes.values()])[kept]
-    asks_head = np.zeros(len(kept), np.bool_)
-    questions = Questions(numbers, asks_head, relations.encode(labels.labels), anchor, entities, relations)
-    asked, answer = row[queries.query], queries.answer
-    is_easy = ~hard & (asked >= 0)
-    order = np.lexsort((answer[is_easy], asked[is_easy]))
-    known = FilteredAnswers(asked[is_easy][order], answer[is_easy][order], np.zeros(len(order), np.int8))
-    links = MissingLinks(asked[hard], answer[hard], missing)
-    facts = (train, valid, test, questions.triples(links.question, links.entity))
-    fingerprint = fingerprint_of(*facts, questions.triples(known.question, known.entity))
-    report = _report(codes, (asked, hard), kept, missing, splits) | {"options": {"ids": ids}}
-    categories = categorize(Splits(train, valid, test))
-    if ids:
-        names = Vocabulary.of([f"e{place}" for place in entities.byte_order.tolist()])
-        train, questions = replace(train, entities=names), replace(questions, entities=names)
-    qrels = Qrels.of(links.question, links.entity, np.ones(len(missing), np.int32), numbers, questions.entities)
-    own = report, entities if ids else None, fingerprint, links
-    return Collection(questions, qrels, known, categories, train, *own)
+    splits = Splits(*(replace(getattr(splits, name), relations=relations) for name in SPLITS))
+    questions = Questions(
+        Vocabulary.of([f"tail{number}" for number in range(len(kept))]),
+        np.zeros(len(kept), np.bool_),
+        relations.encode(labels.labels),
+        np.concatenate([own[:, 0] for own in codes.values()])[kept],
+        entities,
+        relations,
+    )
+    facts = splits.train, splits.valid, splits.test, questions.triples(asked, answer), questions.triples(of_easy, known)
+    structure = np.repeat(np.arange(len(codes)), [*map(len, codes.values())])[kept]
+    structures = {}
+    for place in np.unique(structure).tolist():
+        counts = Counter(missing[structure[asked] == place].tolist())
+        structures[[*codes][place]] = {
+            "queries": int((structure == place).sum()),
+            "hard": counts.total(),
+            "easy": int((structure[of_easy] == place).sum()),
+            "missing_links": {str(links) if links > 0 else "unknown": counts[links] for links in sorted(counts)},
+        }
+    report = {
+        "triples": {name: len(getattr(splits, name)) for name in SPLITS},
+        "entities": n,
+        "relations": len(relations) - len(labels),
+        "structures": structures,
+        "dropped": len(queries) - len(kept),
+        "options": {"ids": ids},
+    }
+    return Collection(
+        replace(questions, entities=names),
+        Qrels.of(asked, answer, np.ones(len(hard), np.int32), questions.ids, names),
+        FilteredAnswers(of_easy, known, np.zeros(len(known), np.int8)),
+        categorize(splits),
+        replace(splits.train, entities=names),
+        report,
+        entities if ids else None,
+        fingerprint_of(*facts),
+        MissingLinks(asked, answer, missing),
+    )
 
 
 def _codes(queries: Queries, entity: NDArray[np.int32], splits: Splits) -> dict[str, NDArray[np.int32]]:
@@ -136,83 +154,53 @@ def _codes(queries: Queries, entity: NDArray[np.int32], splits: Splits) -> dict[
         label = queries.relations[place]
         forwards = int(own.encode([label[1:]])[0]) if label.startswith("-") else -1
         relation[place] = forwards + len(own) if forwards >= 0 else -1
-    is_known = np.zeros(len(splits.entities), np.bool_)
-    for name in SPLITS:
-        is_known[getattr(splits, name).head] = is_known[getattr(splits, name).tail] = True
-    known = {"e": np.where(is_known[entity], entity, -1).astype(np.int32), "r": relation}
+    facts = splits.train.joined(splits.valid, splits.test)
+    is_known = np.isin(entity, np.append(facts.head, facts.tail))
+    known = {"e": np.where(is_known, entity, -1).astype(np.int32), "r": relation}
     codes = {}
     for structure, columns in queries.codes.items():
         kinds = letters(STRUCTURES[structure])
         codes[structure] = np.stack([known[kind][own] for kind, own in zip(kinds, columns.T, strict=True)], axis=1)
-        if (codes[structure] < 0).any():
-            column = int(np.argmax((codes[structure] < 0).any(axis=0)))
-            wrong = int(columns[np.argmax(codes[structure][:, column] < 0), column])
-            labels, what = (queries.entities, "entities") if kinds[column] == "e" else (queries.relations, "relations")
-            hint = nearest(labels[wrong], own) if kinds[column] == "r" else ""
-            raise KgtrecError(f"expected {what} of the triples in queries, found {labels[wrong]!r}{hint}")
+        for row, column in np.argwhere(codes[structure] < 0)[:1].tolist():
+            label = (queries.entities if kinds[column] == "e" else queries.relations)[int(columns[row, column])]
+            expected = "expected entities and relations of the triples in queries"
+            raise KgtrecError(f"{expected}, found {label!r}{nearest(label, splits.relations)}")
     return codes
 
 
-def _with_links(
-    queries: Queries, codes: dict[str, NDArray[np.int32]], splits: Splits
-) -> tuple[Queries, NDArray[np.int8]]:
-    """The queries with their answers, found if they have none; and the missing links of each hard answer."""
-    facts, n_relations, n = splits.train.joined(splits.valid, splits.test), len(splits.relations), len(splits.entities)
+def _answers(
+    queries: Queries, codes: dict[str, NDArray[np.int32]], entity: NDArray[np.int32], splits: Splits
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+    """Easy and hard answers, found if there are none, as query * n_entities + entity; the links that hard ones lack."""
+    facts, n = splits.train.joined(splits.valid, splits.test), len(splits.entities)
     is_test = np.tile(np.arange(len(facts)) >= len(facts) - len(splits.test), 2)
-    relation = np.append(facts.relation, facts.relation + np.int32(n_relations)).astype(np.int64)
+    relation = np.append(facts.relation, facts.relation + np.int32(len(splits.relations))).astype(np.int64)
     key, tail = relation * n + np.append(facts.head, facts.tail), np.append(facts.tail, facts.head)
-    links, to_find = Links.of(key, tail, is_test, n), len(queries.query) == 0
-    found, missing, begin = [], [np.zeros(0, np.uint8)], 0
-    for name, own in codes.items():
-        known = each_block(STRUCTURES[name], own, links.known()) if to_find else repeat(None)
-        for costs, easy in zip(each_block(STRUCTURES[name], own, links), known, strict=to_find):
-            if easy is not None:
-                query, answer = np.nonzero(np.minimum(costs, easy) < NO_ANSWER)
-                is_hard = easy[query, answer] == NO_ANSWER
-                found.append((query + begin, answer, is_hard))
-                missing.append(costs[query[is_hard], answer[is_hard]])
-            else:
-                rows = slice(*np.searchsorted(queries.query, [begin, begin + len(costs)]))
-                is_hard = queries.is_hard[rows]
-                missing.append(costs[queries.query[rows][is_hard] - begin, queries.answer[rows][is_hard]])
-            begin += len(costs)
-    counts = np.concatenate(missing).astype(np.int8)
-    counts[counts == NO_ANSWER] = -1
-    for wrong, what in ((-1, "do not follow from the triples"), (0, "follow from train and valid alone")):
-        if number := int((counts == wrong).sum()):
-            warn(
-                f"{number:,} of {len(counts):,} hard answers {what}; name the triples that the queries were made of "
-                "(for valid queries TRAIN and VALID)"
-            )
-    if to_find:
-        query, answer, is_hard = (np.concatenate(column) for column in zip(*found, strict=True))
-        queries = replace(queries, query=query.astype(np.int32), answer=answer.astype(np.int32), is_hard=is_hard)
-    return queries, counts
+    links = Links.of(key, tail, is_test, n)
 
+    def found(links: Links, least: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        parts, begin = [], 0
+        for name, own in codes.items():
+            for costs in each_block(STRUCTURES[name], own, links):
+                query, answer = np.nonzero((costs >= least) & (costs < NO_ANSWER))
+                parts.append(((query + begin) * n + answer, costs[query, answer]))
+                begin += len(costs)
+        keys, counts = zip(*parts, strict=True)
+        return np.concatenate(keys), np.concatenate(counts)
 
-def _report(
-    codes: dict[str, NDArray[np.int32]],
-    answers: tuple[NDArray[np.int32], NDArray[np.bool_]],
-    kept: NDArray[np.intp],
-    missing: NDArray[np.int8],
-    splits: Splits,
-) -> dict[str, Any]:
-    structure = np.repeat(np.arange(len(codes)), [*map(len, codes.values())])
-    of_query = structure[kept]
-    (asked, is_hard), structures = answers, {}
-    of_answer = np.append(of_query, -1)[asked]
-    for place, name in enumerate(codes):
-        counts = Counter(missing[of_answer[is_hard] == place].tolist())
-        structures[name] = {
-            "queries": int((of_query == place).sum()),
-            "hard": counts.total(),
-            "easy": int((of_answer[~is_hard] == place).sum()),
-            "missing_links": {str(links) if links >= 0 else "none": counts[links] for links in sorted(counts)},
-        }
-    return {
-        "triples": {name: len(getattr(splits, name)) for name in SPLITS},
-        "entities": len(splits.entities),
-        "relations": len(splits.relations),
-        "structures": {name: own for name, own in structures.items() if own["queries"]},
-        "dropped": len(structure) - len(kept),
-    }
+    keys, counts = found(links, least=1)
+    if len(queries.query):
+        pairs = queries.query.astype(np.int64) * n + entity[queries.answer]
+        easy, hard = (np.sort(pairs[queries.is_hard == is_hard]) for is_hard in (False, True))
+    else:
+        easy = found(links.known(), least=0)[0]
+        hard = keys[~is_among_sorted(keys, easy)]
+    is_found = is_among_sorted(hard, keys)
+    missing = np.full(len(hard), -1, np.int8)
+    missing[is_found] = counts[np.searchsorted(keys, hard[is_found])]
+    if wrong := int((~is_found).sum()):
+        warn(
+            f"{wrong:,} of {len(hard):,} hard answers do not follow from the triples, or from train and valid alone; "
+            "name the triples that the queries were made of (for valid queries TRAIN and VALID)"
+        )
+    return easy, hard, missing

@@ -35,7 +35,7 @@ class FilteredAnswers(Columns):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingLinks(Columns):
-    """How many links the easiest explanation of each answer lacks in train, one row per answer of a complex query."""
+    """How many links the easiest explanation of each answer lacks, one row per hard answer of a query, sorted."""
 
     question: NDArray[np.int32]  # (n,) row in Questions
     entity: NDArray[np.int32]  # (n,) row in entities

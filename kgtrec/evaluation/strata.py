@@ -120,16 +120,15 @@ def by_missing_links(qrels: Qrels, collection: Collection | None) -> tuple[Codes
     relevant, width = qrels.grade >= 1, len(collection.entities)
     topic = collection.topics_of(qrels.questions)[qrels.question[relevant]]
     entity = collection.entities.encode(qrels.entities.labels)[qrels.entity[relevant]]
-    own, key = (each.astype(np.int64) for each in (links.question, topic))
-    own, key = own * width + links.entity, np.where(entity < 0, -1, key * width + entity)
-    order = np.argsort(own)
-    place = order[np.minimum(np.searchsorted(own, key, sorter=order), len(own) - 1)]
-    count = np.where(own[place] == key, links.count[place], -1)
+    own, key = links.question.astype(np.int64) * width + links.entity, topic.astype(np.int64) * width + entity
+    known = is_among_sorted(key, own) & (entity >= 0)
+    count = np.full(len(key), -1, np.int64)
+    count[known] = links.count[np.searchsorted(own, key[known])]
     count[count < 0] = _UNKNOWN
     structures = plain(collection.questions)
     used, stratum = np.unique(structures.relation[topic] * np.int64(_UNKNOWN + 1) + count, return_inverse=True)
     structure, count = np.divmod(used, _UNKNOWN + 1)
-    named = labels_of(["unknown" if each == _UNKNOWN else str(each) for each in count.tolist()])
+    named = labels_of([str(each) if each < _UNKNOWN else "unknown" for each in count.tolist()])
     return stratum.astype(np.int32), {
         "relation": structures.relations.decode(structure), "missing-links": named
     }  # fmt: skip

@@ -477,11 +477,11 @@ def _structures(report: Mapping[str, Any]) -> Iterator[str]:
     """What is reported of complex queries."""
     counts = report["structures"]
     links = sorted({number for own in counts.values() for number in own["missing_links"]})
-    heads = [{"none": "no explanation", "1": "1 missing link"}.get(name, f"{name} missing links") for name in links]
+    heads = [f"{number} missing link{'s' * (number != '1')}" for number in links]
     rows = [["structure", "queries", "hard answers", *heads, "easy answers"]]
     for name, own in counts.items():
-        missing = [_number(own["missing_links"].get(number, 0)) for number in links]
-        rows.append([name, _number(own["queries"]), _number(own["hard"]), *missing, _number(own["easy"])])
+        missing = (own["missing_links"].get(number, 0) for number in links)
+        rows.append([name, *map(_number, (own["queries"], own["hard"], *missing, own["easy"]))])
     yield from _aligned(rows)
     yield f"entities {report['entities']:,}, relations {report['relations']:,}"
     yield "triples: " + ", ".join(f"{name} {report['triples'][name]:,}" for name in SPLITS)

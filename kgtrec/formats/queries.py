@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle  # nosec B403 # an Unpickler here finds sets and defaultdicts, and refuses every other name
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -102,15 +103,16 @@ def numbered(triples: Triples, queries: Queries) -> Triples:
     >>> numbered(Triples.of([("0", "0", "1")]), queries).labels_at(0)
     ('tea', 'likes', 'ann')
     """
-    for labels in (triples.entities, triples.relations):
-        if not all(label.isascii() and label.isdigit() and len(label) < 10 for label in labels):
-            return triples
-    entity, relation = (np.array([*map(int, own)], np.int32) for own in (triples.entities, triples.relations))
-    for code, names, what in ((entity, queries.entities, "entities"), (relation, queries.relations, "relations")):
-        if code.max(initial=-1) >= len(names):
-            raise KgtrecError(f"expected triples of the numbers of {len(names):,} {what}, found {code.max()}")
-    codes = entity[triples.head], relation[triples.relation], entity[triples.tail]
-    return Triples(*codes, queries.entities, queries.relations)
+    names = queries.entities, queries.relations
+    entities, relations = (Vocabulary.of([*map(str, range(len(own)))]) for own in names)
+    coded = triples.recoded(entities=entities, relations=relations)
+    wrong = (coded.head < 0) | (coded.relation < 0) | (coded.tail < 0)
+    if wrong.all():
+        return triples
+    if wrong.any():
+        expected = f"expected triples of numbers below {len(entities):,}, {len(relations):,} and {len(entities):,}"
+        raise KgtrecError(f"{expected}, which have names, found {triples.labels_at(np.argmax(wrong))}")
+    return replace(coded, entities=names[0], relations=names[1])
 
 
 def _of_lines(path: PathLike) -> Queries:
@@ -183,32 +185,26 @@ def _names(path: Path, stems: Sequence[str], codes: NDArray[np.int32]) -> Vocabu
     return Vocabulary.of(labels)
 
 
-class _RefusedError(KgtrecError):
-    """What is not read."""
-
-
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
         if (module_name, global_name) == ("collections", "defaultdict"):
             return defaultdict
         if module_name in ("builtins", "__builtin__") and global_name == "set":
             return set
-        raise _RefusedError(
+        raise KgtrecError(
             f"expected sets, tuples, dicts, lists, texts and numbers, found {module_name}.{global_name}, which may be "
             "code; nothing of it was run"
         )
 
 
 def _unpickled(path: Path) -> dict[Any, Any]:
-    try:
-        with reading(path) as stream:
+    with in_file(path), reading(path) as stream:
+        try:
             content = _Unpickler(stream).load()
-    except _RefusedError as error:
-        raise FormatError(str(error), path) from None
-    except (FormatError, MemoryError):
-        raise
-    except Exception as error:  # whatever a damaged pickle raises
-        raise FormatError(f"expected a whole pickle, found a damaged one ({error})", path) from None
-    if not isinstance(content, dict):
-        raise FormatError(f"expected a dict, found {type(content).__name__}", path)
+        except (KgtrecError, MemoryError):
+            raise
+        except Exception as error:  # whatever a damaged pickle raises
+            raise KgtrecError(f"expected a whole pickle, found a damaged one ({error})") from None
+        if not isinstance(content, dict):
+            raise KgtrecError(f"expected a dict, found {type(content).__name__}")
     return content

@@ -141,7 +141,7 @@ def test_the_folder_reads_back_and_has_the_same_bytes_for_any_order(tmp_path):
     [
         (
             [{"structure": "1p", "query": ["eve", ["likes"]]}],
-            "expected entities of the triples in queries, found 'eve'",
+            "expected entities and relations of the triples in queries, found 'eve'",
         ),
         ([{"structure": "1p", "query": ["ann", ["like"]]}], "found 'like'; did you mean likes"),
         ([{"structure": "1p", "query": ["ann", ["-eats"]]}], "found '-eats'"),
@@ -155,10 +155,12 @@ def test_queries_that_are_refused(rows, message):
         build_queries(Queries.of(rows), TRAIN, VALID, TEST)
 
 
-@pytest.mark.parametrize(("hard", "what"), [("tea", "follow from train and valid alone"), ("bob", "do not follow")])
-def test_answers_that_contradict_the_triples_are_reported(hard, what):
+@pytest.mark.parametrize("hard", ["tea", "bob"])
+def test_answers_that_contradict_the_triples_are_reported(hard):
     """A hard answer that is easy, and one that no explanation gives, as with the triples of another split."""
-    with pytest.warns(KgtrecWarning, match=f"1 of 1 hard answers {what}"):
+    with pytest.warns(
+        KgtrecWarning, match="1 of 1 hard answers do not follow from the triples, or from train and valid"
+    ):
         build_queries(Queries.of([TWO | {"hard": [hard]}]), TRAIN, VALID, TEST)
 
 

@@ -210,8 +210,8 @@ def test_numbers_of_triples_get_names_and_names_stay():
     queries = Queries.of([{"structure": "1p", "query": ["ann", ["likes"]], "hard": ["tea"]}])
     named = Triples.of([("ann", "0", "tea")])
     assert numbered(named, queries) is named
-    with pytest.raises(KgtrecError, match="expected triples of the numbers of 2 entities, found 2"):
-        numbered(Triples.of([("2", "0", "1")]), queries)
+    with pytest.raises(KgtrecError, match="expected triples of numbers below 2, 1 and 2, which have names, found"):
+        numbered(Triples.of([("1", "0", "1"), ("2", "0", "1")]), queries)
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
