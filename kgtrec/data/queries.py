@@ -70,42 +70,42 @@ class Queries:
         if wrong := [label for label in chain(*labels.values()) if type(label) is not str]:
             raise KgtrecError(f"expected texts as entities and relations, found {wrong[0]!r}")
         words = {kind: Vocabulary.encoding(labels_of(each))[0] for kind, each in labels.items()}
+        encode = {kind: lambda column, own=own: own.encode(labels_of(column)) for kind, own in words.items()}
+        return cls.of_columns(columns, answers, encode, words["e"], words["r"])
+
+    @classmethod
+    def of_columns(
+        cls, columns: Mapping[str, Any], answers: Sequence[Any], encode: Mapping[str, Any], *words: Vocabulary
+    ) -> Queries:
+        """Make them of the columns of each structure's queries, see :func:`columns_of`, and of their answers.
+
+        Parameters
+        ----------
+        columns : mapping of str to list of (q,) sequences
+        answers : (2n,) sequence of collections
+            The easy answers of each query, then the hard ones; one that is both is easy.
+        encode : mapping of str to function
+            For e and r: sequence of entities or relations -> their codes.
+        *words : Vocabulary
+            Of entities, and of relations.
+        """
         codes = {}
         for name, parts in columns.items():
             pairs = zip(letters(STRUCTURES[name]), parts, strict=True)
-            codes[name] = np.stack([words[kind].encode(labels_of(column)) for kind, column in pairs], axis=1)
-        sizes = np.array([*map(len, answers)], np.int64)
-        answer = words["e"].encode(labels_of([*chain.from_iterable(answers)]))
-        return cls.of_codes(codes, sizes, answer, words["e"], words["r"])
-
-    @classmethod
-    def of_codes(
-        cls,
-        codes: Mapping[str, NDArray[np.int32]],
-        sizes: NDArray[np.int64],
-        answer: NDArray[np.integer],
-        entities: Vocabulary,
-        relations: Vocabulary,
-    ) -> Queries:
-        """Make them of the answers of one query after another, (2n,) of ``sizes``: the easy ones, then the hard ones.
-
-        An answer that is both easy and hard is easy.
-        """
-        n, width = len(sizes) // 2, max(len(entities), 1)
-        query = np.repeat(np.tile(np.arange(n), 2), sizes)
-        key = distinct((query * width + answer) * 2 + np.repeat(np.arange(2 * n) >= n, sizes))
+            codes[name] = np.stack([encode[kind](column) for kind, column in pairs], axis=1)
+        n, width, sizes = len(answers) // 2, max(len(words[0]), 1), np.array([*map(len, answers)], np.int64)
+        pair = np.repeat(np.tile(np.arange(n), 2), sizes) * width + encode["e"]([*chain.from_iterable(answers)])
+        key = distinct(pair * 2 + np.repeat(np.arange(2 * n) >= n, sizes))
         key = key[begins(key // 2)]
-        row, code = (each.astype(np.int32) for each in np.divmod(key // 2, width))
-        return cls(codes, row, code, key % 2 == 1, entities, relations)
+        query, answer = (each.astype(np.int32) for each in np.divmod(key // 2, width))
+        return cls(codes, query, answer, key % 2 == 1, *words)
 
     def __len__(self) -> int:
         return sum(map(len, self.codes.values()))
 
     def __repr__(self) -> str:
-        counts, hard = (
-            ", ".join(f"{len(codes):,} {name}" for name, codes in self.codes.items()),
-            int(self.is_hard.sum()),
-        )
+        counts = ", ".join(f"{len(codes):,} {name}" for name, codes in self.codes.items())
+        hard = int(self.is_hard.sum())
         return f"<Queries: {len(self):,} ({counts}), {len(self.query) - hard:,} easy and {hard:,} hard answers>"
 
     def texts(self) -> pa.StringArray:

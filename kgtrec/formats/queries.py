@@ -11,6 +11,7 @@ import pickle  # nosec B403 # an Unpickler here finds sets and defaultdicts, and
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,11 @@ from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.json_text import json_lines, json_value
 from kgtrec.formats.lines import Lines
 from kgtrec.formats.output.outputs import writing
-from kgtrec.kernels.triples.queries import STRUCTURES, WITHOUT_UNION, letters
+from kgtrec.kernels.triples.queries import STRUCTURES, WITHOUT_UNION
 
 _NUMBERS = {"n": -2, "u": -1}
 _ANSWERS = ("easy-answers", "hard-answers")
+_ALLOWED = {("collections", "defaultdict"): defaultdict, ("builtins", "set"): set, ("__builtin__", "set"): set}
 _KEYS = ("structure", "query", "easy", "hard")
 _LEVELS = 4  # folders in which the names of numbers are looked for, from that of the queries upwards
 
@@ -138,59 +140,51 @@ def _of_pickles(path: Path) -> Queries:
     found, easy, hard = (_unpickled(file) for file in query_files(path))
     shapes = {name: shape for shape, name in WITHOUT_UNION.items() if shape in found}
     shapes |= {name: shape for name, shape in STRUCTURES.items() if shape in found}
-    codes: dict[str, NDArray[np.int32]] = {}
-    listed: list[Any] = []
+    entities, relations = (_names(path, stem) for stem in ("ent", "rel"))
     with in_file(path):
         if unknown := [shape for shape in found if shape not in STRUCTURES.values() and shape not in WITHOUT_UNION]:
             raise KgtrecError(f"expected BetaE's structures {', '.join(STRUCTURES)}, found {str(unknown[0])[:200]}")
-        for name in [name for name in STRUCTURES if name in shapes and found[shapes[name]]]:
-            queries = [*found[shapes[name]]]
-            columns = np.stack([_whole(column) for column in columns_of(shapes[name], queries, _NUMBERS)], axis=1)
-            order = np.lexsort(columns.T[::-1])
-            codes[name] = columns[order]
-            listed += [queries[place] for place in order]
-        if not listed:
+        queries = {name: _sorted(found[shapes[name]]) for name in STRUCTURES if name in shapes}
+        columns = {name: columns_of(shapes[name], own, _NUMBERS) for name, own in queries.items() if own}
+        if not columns:
             raise KgtrecError("expected at least one query, found none")
+        listed = [*chain.from_iterable(queries.values())]
         answers = [*map(easy.get, listed, repeat(())), *map(hard.get, listed, repeat(()))]
-        answer = _whole([*chain.from_iterable(answers)])
-        used = {"e": [answer], "r": []}
-        for name, own in codes.items():
-            for kind, column in zip(letters(STRUCTURES[name]), own.T, strict=True):
-                used[kind].append(column)
-        entities = _names(path, ("id2ent", "ind2ent"), np.concatenate(used["e"]))
-        relations = _names(path, ("id2rel", "ind2rel"), np.concatenate(used["r"]))
-    return Queries.of_codes(codes, np.array([*map(len, answers)], np.int64), answer, entities, relations)
+        encode = {kind: partial(_codes, names=names) for kind, names in (("e", entities), ("r", relations))}
+        return Queries.of_columns(columns, answers, encode, entities, relations)
 
 
-def _whole(values: Sequence[Any]) -> NDArray[np.int32]:
-    if wrong := {*map(type, values)} - {int}:
-        raise KgtrecError(f"expected numbers of entities and relations, found {wrong.pop().__name__}")
-    return np.minimum(np.fromiter(values, np.float64, len(values)), 2**31 - 1).astype(np.int32)
+def _sorted(queries: Any) -> list[Any]:
+    try:
+        return sorted(queries)
+    except TypeError:
+        raise KgtrecError("expected queries of numbers, found other values") from None
 
 
-def _names(path: Path, stems: Sequence[str], codes: NDArray[np.int32]) -> Vocabulary:
-    """The names of the numbers, from a file in this folder or above it, or else the numbers themselves."""
-    files = [folder / f"{stem}.pkl" for folder in path.absolute().parents[:_LEVELS] for stem in stems]
-    least, largest = int(codes.min(initial=0)), int(codes.max(initial=-1))
-    if (file := next((file for file in files if file.is_file()), None)) is None:
-        labels: list[Any] = [*map(str, range(largest + 1))]
-    else:
-        named = _unpickled(file)
-        labels = [named.get(number) for number in range(len(named))]
-        if not all(type(label) is str for label in labels):
-            raise FormatError(f"expected a text for each number from 0 to {len(labels) - 1}, found another value", file)
-    if largest >= len(labels) or least < 0:
-        wrong = least if least < 0 else largest
-        raise KgtrecError(f"expected numbers from 0 to {len(labels) - 1}, which have names, found {wrong}")
-    return Vocabulary.of(labels)
+def _codes(numbers: Sequence[Any], names: Vocabulary) -> NDArray[np.int32]:
+    wrong = [number for number in numbers if type(number) is not int or not 0 <= number < len(names)]
+    if wrong:
+        raise KgtrecError(f"expected numbers from 0 to {len(names) - 1}, which have names, found {wrong[0]!r}")
+    return np.fromiter(numbers, np.int32, len(numbers))
+
+
+def _names(path: Path, stem: str) -> Vocabulary:
+    """The names of the numbers, from a file in the folder of the queries or above it."""
+    names = f"id2{stem}.pkl", f"ind2{stem}.pkl"
+    files = [folder / name for folder in path.absolute().parents[:_LEVELS] for name in names]
+    file = next((file for file in files if file.is_file()), path.with_name(names[0]))
+    named = _unpickled(file)
+    labels = [named.get(number) for number in range(len(named))]
+    if not all(type(label) is str for label in labels):
+        raise FormatError(f"expected a text for each number from 0 to {len(labels) - 1}, found another value", file)
+    with in_file(file):
+        return Vocabulary.of(labels)
 
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
-        if (module_name, global_name) == ("collections", "defaultdict"):
-            return defaultdict
-        if module_name in ("builtins", "__builtin__") and global_name == "set":
-            return set
+        if (module_name, global_name) in _ALLOWED:
+            return _ALLOWED[module_name, global_name]
         raise KgtrecError(
             f"expected sets, tuples, dicts, lists, texts and numbers, found {module_name}.{global_name}, which may be "
             "code; nothing of it was run"

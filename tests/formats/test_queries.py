@@ -94,7 +94,7 @@ def test_a_damaged_pickle_is_one_error(tmp_path_factory, noise, first, size):
         ("test-queries", {("e", ("r",)): {(7, (0,))}}, "expected numbers from 0 to 6, which have names, found 7"),
         ("test-queries", {("e", ("r",)): {(-7, (0,))}}, "found -7"),
         ("test-queries", {("e", ("r",)): {(10**30, (0,))}}, "expected numbers from 0 to 6"),
-        ("test-queries", {("e", ("r",)): {("a", (0,))}}, "expected numbers of entities and relations, found str"),
+        ("test-queries", {("e", ("r",)): {("a", (0,))}}, "expected numbers from 0 to 6, which have names, found 'a'"),
         ("test-queries", {}, "expected at least one query, found none"),
         ("test-queries", [], "expected a dict, found list"),
         ("id2ent", {1: "a"}, "expected a text for each number from 0 to 0"),
@@ -109,8 +109,8 @@ def test_wrong_contents_of_pickles(tmp_path, name, content, message):
     assert f"{name}.pkl" in str(caught.value)
 
 
-def test_names_are_found_above_and_numbers_name_themselves(tmp_path):
-    """Strata of queries are in folders below that of the names; without names the numbers are labels."""
+def test_names_are_found_in_folders_above(tmp_path):
+    """Strata of queries are in folders below that of the names; without names there is an error."""
     write_betae(tmp_path / "betae", each=1)
     below = tmp_path / "betae" / "reduction" / "2i"
     below.mkdir(parents=True)
@@ -118,7 +118,8 @@ def test_names_are_found_above_and_numbers_name_themselves(tmp_path):
         file.rename(below / file.name)
     assert read_queries(below / "test-queries.pkl").entities[0] == "/m/0"
     (tmp_path / "betae" / "id2ent.pkl").unlink()
-    assert read_queries(below / "test-queries.pkl").entities[0] == "0"
+    with pytest.raises(FormatError, match=r"id2ent\.pkl"):
+        read_queries(below / "test-queries.pkl")
 
 
 def test_unions_by_de_morgan_count_once(tmp_path):
