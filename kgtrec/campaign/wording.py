@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import chain, pairwise
 from urllib.parse import unquote
 
 from kgtrec.data.campaign import SLOTS, template_parts
 from kgtrec.data.queries import is_query, read_label
-from kgtrec.kernels.triples.queries import STRUCTURES, Shape, is_path, letters
+from kgtrec.kernels.triples.queries import STRUCTURES, letters
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # birthPlace, but not iPhone, eBay, macOS, McDonald or sha256Sum, which are spelled so
@@ -23,6 +22,15 @@ _END = re.compile(r"[/#]([^/#]+)[/#]*\Z")
 _MACHINE_ID = re.compile(r"(?:/[mg]/|[mg]\.)[0-9a-z_]+")  # of Freebase: an underscore is a digit there
 #: what an entity's label has in it if :func:`readable` changes anything of it, for a quick look at many
 JOINTED = r"_|://|\A<[A-Za-z]|\A/|\A[a-z]{2}[a-z]*[A-Z]"
+#: structure -> a link from the next anchor (a) or a variable to a variable or the answer (?), by two letters each
+_IN_WORDS = {
+    "1p": "a?", "2p": "for some X: aX and X?", "3p": "for some X and Y: aX and XY and Y?",
+    "4p": "for some X, Y and Z: aX and XY and YZ and Z?", "2i": "a? and a?", "3i": "a? and a? and a?",
+    "4i": "a? and a? and a? and a?", "ip": "for some X: aX and aX and X?", "pi": "for some X: aX and X? and a?",
+    "2in": "a? and not a?", "3in": "a? and a? and not a?", "inp": "for some X: aX and not aX and X?",
+    "pin": "for some X: aX and X? and not a?", "pni": "not (for some X: aX and X?) and a?", "2u": "a? or a?",
+    "up": "for some X: (aX or aX) and X?",
+}  # fmt: skip
 _BLANKS = re.compile(r"[_\s]+")
 
 
@@ -85,44 +93,22 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
     'Is this true: “{head} | likes | {tail}” and not “{tail} | eats | Bob”?'
     """
     name, labels = read_label(query)
-    parts = {
-        kind: [label for own, label in zip(letters(STRUCTURES[name]), labels, strict=True) if own == kind]
-        for kind in "er"
-    }
-    words = [_NOT_TEXT.sub(" ", names.get(label) or readable(label, is_entity=True)) for label in parts["e"][1:]]
-    anchor, relation, variable = iter([SLOTS[0], *words]), iter(parts["r"]), iter("XYZ")
+    kinds = letters(STRUCTURES[name])
+    anchors, relations = ([label for own, label in zip(kinds, labels, strict=True) if own == kind] for kind in "er")
+    words = [_NOT_TEXT.sub(" ", names.get(label) or readable(label, is_entity=True)) for label in anchors[1:]]
+    anchor, relation = iter([SLOTS[0], *words]), iter(relations)
 
-    def link(*ends: str) -> str:
-        label = next(relation)
+    def link(match: re.Match[str]) -> str:
+        label, (start, goal) = next(relation), match.groups()
+        ends = next(anchor) if start == "a" else start, SLOTS[1] if goal == "?" else goal
+        is_turned = label not in templates and label.startswith("-")
+        filled = dict(zip(SLOTS, ends[::-1] if is_turned else ends, strict=True))
         bare = label.lstrip("+-")
-        if label not in templates and label.startswith("-"):
-            ends = ends[::-1]
-        filled = dict(zip(SLOTS, ends, strict=True))
-        template = templates.get(label) or templates.get(bare) or _draft(bare)
-        return f"“{''.join(filled.get(part, part) for part in template_parts(template))}”"
+        parts = template_parts(templates.get(label) or templates.get(bare) or _draft(bare))
+        return f"“{''.join(filled.get(part, part) for part in parts)}”"
 
-    def walk(shape: Shape, goal: str) -> tuple[list[str], str]:
-        # its variables, and what holds
-        if not is_path(shape):
-            parts = [walk(part, goal) for part in shape if part != ("u",)]
-            joined = (" or " if shape[-1] == ("u",) else " and ").join(text for _, text in parts)
-            return [*chain(*(own for own, _ in parts))], f"({joined})" if shape[-1] == ("u",) else joined
-        start, steps = shape
-        n_links, is_negated = steps.count("r"), "n" in steps
-        unknown = [next(variable) for _ in range(n_links - (start == "e"))]
-        own, held = unknown, []
-        if start == "e":
-            ends = [next(anchor), *unknown, goal]
-        else:
-            inner, text = walk(start, unknown[0])
-            own, held, ends = [*unknown, *inner], [text], [*unknown, goal]
-        text = " and ".join([*held, *(link(*pair) for pair in pairwise(ends))])
-        if is_negated:
-            return [], f"not {text}" if not own else f"not (for some {' and '.join(own)}: {text})"
-        return own, text
-
-    unknown, text = walk(STRUCTURES[name], SLOTS[1])
-    return f"Is this true{(unknown and ' for some ' + ' and '.join(unknown)) or ''}: {text}?"
+    text = re.sub(r"\b([aXYZ])([XYZ?])", link, _IN_WORDS[name])
+    return f"Is this true{' ' if text.startswith('for') else ': '}{text}?"
 
 
 def _draft(relation: str) -> str:

@@ -104,13 +104,10 @@ def _built(queries: Queries, splits: Splits, ids: bool) -> Collection:
     relations = splits.relations.extended(labels.labels)
     splits = Splits(*(replace(getattr(splits, name), relations=relations) for name in SPLITS))
     questions = Questions(
-        Vocabulary.of([f"tail{number}" for number in range(len(kept))]),
-        np.zeros(len(kept), np.bool_),
-        relations.encode(labels.labels),
-        np.concatenate([own[:, 0] for own in codes.values()])[kept],
-        entities,
-        relations,
-    )
+        Vocabulary.of([f"tail{number}" for number in range(len(kept))]), np.zeros(len(kept), np.bool_),
+        relations.encode(labels.labels), np.concatenate([own[:, 0] for own in codes.values()])[kept],
+        entities, relations,
+    )  # fmt: skip
     facts = splits.train, splits.valid, splits.test, questions.triples(asked, answer), questions.triples(of_easy, known)
     structure = np.repeat(np.arange(len(codes)), [*map(len, codes.values())])[kept]
     structures = {}
@@ -130,17 +127,11 @@ def _built(queries: Queries, splits: Splits, ids: bool) -> Collection:
         "dropped": len(queries) - len(kept),
         "options": {"ids": ids},
     }
-    return Collection(
-        replace(questions, entities=names),
-        Qrels.of(asked, answer, np.ones(len(hard), np.int32), questions.ids, names),
-        FilteredAnswers(of_easy, known, np.zeros(len(known), np.int8)),
-        categorize(splits),
-        replace(splits.train, entities=names),
-        report,
-        entities if ids else None,
-        fingerprint_of(*facts),
-        MissingLinks(asked, answer, missing),
-    )
+    qrels = Qrels.of(asked, answer, np.ones(len(hard), np.int32), questions.ids, names)
+    filtered = FilteredAnswers(of_easy, known, np.zeros(len(known), np.int8))
+    questions, train = replace(questions, entities=names), replace(splits.train, entities=names)
+    of_ids = entities if ids else None, fingerprint_of(*facts), MissingLinks(asked, answer, missing)
+    return Collection(questions, qrels, filtered, categorize(splits), train, report, *of_ids)
 
 
 def _codes(queries: Queries, entity: NDArray[np.int32], splits: Splits) -> dict[str, NDArray[np.int32]]:

@@ -108,13 +108,13 @@ class Queries:
         hard = int(self.is_hard.sum())
         return f"<Queries: {len(self):,} ({counts}), {len(self.query) - hard:,} easy and {hard:,} hard answers>"
 
-    def texts(self) -> pa.StringArray:
-        """Return the (n,) query of each as JSON of labels.
+    def labels(self) -> pa.StringArray:
+        """Return the (n,) relation of each query's question: its structure, qualified by the query as JSON of labels.
 
         Examples
         --------
-        >>> Queries.of([{"structure": "2p", "query": ["ann", ["knows", "likes"]]}]).texts().to_pylist()
-        ['["ann", ["knows", "likes"]]']
+        >>> Queries.of([{"structure": "2p", "query": ["ann", ["knows", "likes"]]}]).labels().to_pylist()
+        ['2p @ ["ann", ["knows", "likes"]]']
         """
         texts = [labels_of([])]
         quoted = {
@@ -127,7 +127,7 @@ class Queries:
                 quoted[piece].take(arrow_of(next(column))) if piece in quoted else pa.scalar(piece)
                 for piece in _pieces(STRUCTURES[name])
             ]
-            texts.append(pc.binary_join_element_wise(*pieces, ""))
+            texts.append(pc.binary_join_element_wise(name, BETWEEN, *pieces, ""))
         return pa.concat_arrays(texts)
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -138,11 +138,6 @@ class Queries:
             own, is_hard = labels[first[row] : first[row + 1]], pa.array(self.is_hard[first[row] : first[row + 1]])
             answers = {"easy": own.filter(pc.invert(is_hard)).to_pylist(), "hard": own.filter(is_hard).to_pylist()}
             yield {"structure": name, "query": json.loads(text), **answers}
-
-    def labels(self) -> pa.StringArray:
-        """Return the (n,) relation of each query's question: its structure, qualified by the query."""
-        names = np.repeat([*self.codes], [*map(len, self.codes.values())]).tolist()
-        return pc.binary_join_element_wise(labels_of(names), self.texts(), BETWEEN)
 
 
 def columns_of(shape: Shape, queries: Sequence[Any], marks: Mapping[str, Any]) -> list[Sequence[Any]]:

@@ -121,17 +121,15 @@ def by_missing_links(qrels: Qrels, collection: Collection | None) -> tuple[Codes
     topic = collection.topics_of(qrels.questions)[qrels.question[relevant]]
     entity = collection.entities.encode(qrels.entities.labels)[qrels.entity[relevant]]
     own, key = links.question.astype(np.int64) * width + links.entity, topic.astype(np.int64) * width + entity
-    known = is_among_sorted(key, own) & (entity >= 0)
-    count = np.full(len(key), -1, np.int64)
+    known, count = is_among_sorted(key, own) & (entity >= 0), np.full(len(key), -1, np.int64)
     count[known] = links.count[np.searchsorted(own, key[known])]
     count[count < 0] = _UNKNOWN
     structures = plain(collection.questions)
     used, stratum = np.unique(structures.relation[topic] * np.int64(_UNKNOWN + 1) + count, return_inverse=True)
     structure, count = np.divmod(used, _UNKNOWN + 1)
     named = labels_of([str(each) if each < _UNKNOWN else "unknown" for each in count.tolist()])
-    return stratum.astype(np.int32), {
-        "relation": structures.relations.decode(structure), "missing-links": named
-    }  # fmt: skip
+    items = {"relation": structures.relations.decode(structure), "missing-links": named}
+    return stratum.astype(np.int32), items
 
 
 def cut(degree: NDArray[np.int64], counted: NDArray[np.int64], quantiles: int) -> tuple[Codes, list[str]]:

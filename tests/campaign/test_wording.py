@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from kgtrec.data.campaign import template_parts
 from kgtrec.data.queries import Queries, is_query
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.kernels.triples.queries import STRUCTURES
+from kgtrec.kernels.triples.queries import STRUCTURES, letters
 
 LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -129,7 +131,7 @@ def label_of(structure: str, query: object) -> str:
             [["a", ["r", "s", "n"]], ["b", ["t"]]],
             ": not (for some X: “{head} r X” and “X s {tail}”) and “b t {tail}”",
         ),
-        ("2u", [["a", ["r"]], ["b", ["s"]], ["u"]], ": (“{head} r {tail}” or “b s {tail}”)"),
+        ("2u", [["a", ["r"]], ["b", ["s"]], ["u"]], ": “{head} r {tail}” or “b s {tail}”"),
         ("up", [[["a", ["r"]], ["b", ["s"]], ["u"]], ["t"]], " for some X: (“{head} r X” or “b s X”) and “X t {tail}”"),
     ],
 )
@@ -176,3 +178,17 @@ def test_every_draft_of_a_query_is_a_template(name: str, labels: list[str]):
     label = label_of(name, filled(STRUCTURES[name]))
     template_parts(draft_template(label))
     assert is_query(label)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_link_and_anchor_is_in_the_words(name: str):
+    """Anchors and relations come in the order of the query, and the last positive link leads to the answer."""
+    labels = [f"{kind}{place}" for place, kind in enumerate(letters(STRUCTURES[name]))]
+    own = iter(labels)
+
+    def filled(shape):
+        return (shape if shape in "nu" else next(own)) if isinstance(shape, str) else [filled(part) for part in shape]
+
+    text = query_template(label_of(name, filled(STRUCTURES[name])), {}, {})
+    assert re.findall(r"[er]\d", text) == labels[1:]
+    assert text.count("not ") == str(STRUCTURES[name]).count("'n'")

@@ -100,7 +100,7 @@ def missing_links(shape: Shape, codes: NDArray[np.integer], links: Links) -> NDA
     n_queries, n, code = len(codes), links.n_entities, iter(codes.T)
 
     def walk(shape: Shape) -> NDArray[np.uint8]:
-        if not is_path(shape):
+        if not _is_path(shape):
             costs = [walk(part) for part in shape if part != ("u",)]
             if shape[-1] == ("u",):
                 return np.minimum.reduce(costs)
@@ -130,12 +130,12 @@ def each_block(shape: Shape, codes: NDArray[np.integer], links: Links) -> Iterat
         yield missing_links(shape, codes[first : first + size], links)
 
 
-def is_path(shape: Shape) -> bool:
+def _is_path(shape: Shape) -> bool:
     """Whether a shape is a start and the steps from it.
 
     Examples
     --------
-    >>> is_path(STRUCTURES["2p"]), is_path(STRUCTURES["ip"]), is_path(STRUCTURES["2i"]), is_path(STRUCTURES["2u"])
+    >>> _is_path(STRUCTURES["2p"]), _is_path(STRUCTURES["ip"]), _is_path(STRUCTURES["2i"]), _is_path(STRUCTURES["2u"])
     (True, True, False, False)
     """
     return len(shape) == 2 and set(shape[1]) <= {"r", "n"}
