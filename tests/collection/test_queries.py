@@ -197,6 +197,11 @@ def test_means_of_questions_are_kgreasonings(tmp_path, seed):
         np.testing.assert_allclose(own.values[0, :, place], means[name], rtol=0, atol=1e-12)
     total = evaluate(collection, ranks, MEASURES, weights="question-relation")
     np.testing.assert_allclose(total.values[0, :, 0], np.mean([*means.values()], axis=0), rtol=0, atol=1e-12)
+    macro = [
+        evaluate(collection, ranks, "macro.MRR", per=per, weights="question-relation").values
+        for per in ("relation", None)
+    ]
+    np.testing.assert_allclose(macro[0].mean(), macro[1].item(), rtol=0, atol=1e-12)
 
 
 def test_micro_weighs_answers_alike():
