@@ -67,8 +67,8 @@ class Queries:
         for name, parts in columns.items():
             for kind, column in zip(letters(STRUCTURES[name]), parts, strict=True):
                 labels[kind].extend(column)
-        if wrong := [label for label in chain(*labels.values()) if type(label) is not str]:
-            raise KgtrecError(f"expected texts as entities and relations, found {wrong[0]!r}")
+        if wrong := {*map(type, chain(*labels.values()))} - {str}:
+            raise KgtrecError(f"expected texts as entities and relations, found {wrong.pop().__name__}")
         words = {kind: Vocabulary.encoding(labels_of(each))[0] for kind, each in labels.items()}
         encode = {kind: lambda column, own=own: own.encode(labels_of(column)) for kind, own in words.items()}
         return cls.of_columns(columns, answers, encode, words["e"], words["r"])

@@ -162,9 +162,9 @@ def _sorted(queries: Any) -> list[Any]:
 
 
 def _codes(numbers: Sequence[Any], names: Vocabulary) -> NDArray[np.int32]:
-    wrong = [number for number in numbers if type(number) is not int or not 0 <= number < len(names)]
-    if wrong:
-        raise KgtrecError(f"expected numbers from 0 to {len(names) - 1}, which have names, found {wrong[0]!r}")
+    if {*map(type, numbers)} - {int} or not 0 <= min(numbers, default=0) <= max(numbers, default=0) < len(names):
+        wrong = next(number for number in numbers if type(number) is not int or not 0 <= number < len(names))
+        raise KgtrecError(f"expected numbers from 0 to {len(names) - 1}, which have names, found {wrong!r}")
     return np.fromiter(numbers, np.int32, len(numbers))
 
 
