@@ -25,6 +25,7 @@ PAGES = (
     "docs/files.md",
     "docs/data-sets.md",
     "docs/alignment.md",
+    "docs/other-questions.complex30.md",
     "docs/ties.md",
     "docs/micro.md",
     "docs/macro.md",

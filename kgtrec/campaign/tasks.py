@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.adjudicate import by_question, queue_of, sides_of
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.wording import JOINTED, draft_template, readable
+from kgtrec.campaign.wording import JOINTED, draft_template, readable, relations_in, template_for
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, template_parts
@@ -87,7 +88,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     for relation, rows in zip(relations, np.split(order, starts[1:]), strict=bool(len(relations))):
         label = triples.relations[relation]
         try:
-            parts = template_parts(templates.get(label, draft_template(label)))
+            parts = template_parts(template_for(label, templates, names))
         except KgtrecError as error:
             raise KgtrecError(f"relation {label!r}: {error}") from None
         chosen = arrow_of(rows)
@@ -131,11 +132,11 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
     """
     triples = campaign.pool.triples.take(campaign.automatic.for_people)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
-    lacking = {
-        relation: count
-        for relation, count in zip(triples.relations, counts.tolist(), strict=True)
-        if count and campaign.templates.get(relation) in (None, draft_template(relation))
-    }
+    lacking: Counter[str] = Counter()
+    for relation, count in zip(triples.relations, counts.tolist(), strict=True):
+        for part in {*relations_in(relation)} if count and relation not in campaign.templates else [relation]:
+            if count and campaign.templates.get(part) in (None, draft_template(part)):
+                lacking[part] += count
     return dict(sorted(lacking.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import unquote
+
+from kgtrec.data.campaign import SLOTS, template_parts
+from kgtrec.data.queries import is_query, read_label
+from kgtrec.kernels.triples.queries import STRUCTURES, letters
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # birthPlace, but not iPhone, eBay, macOS, McDonald or sha256Sum, which are spelled so
@@ -17,6 +22,15 @@ _END = re.compile(r"[/#]([^/#]+)[/#]*\Z")
 _MACHINE_ID = re.compile(r"(?:/[mg]/|[mg]\.)[0-9a-z_]+")  # of Freebase: an underscore is a digit there
 #: what an entity's label has in it if :func:`readable` changes anything of it, for a quick look at many
 JOINTED = r"_|://|\A<[A-Za-z]|\A/|\A[a-z]{2}[a-z]*[A-Z]"
+#: structure -> a link from the next anchor (a) or a variable to a variable or the answer (?), by two letters each
+_IN_WORDS = {
+    "1p": "a?", "2p": "for some X: aX and X?", "3p": "for some X and Y: aX and XY and Y?",
+    "4p": "for some X, Y and Z: aX and XY and YZ and Z?", "2i": "a? and a?", "3i": "a? and a? and a?",
+    "4i": "a? and a? and a? and a?", "ip": "for some X: aX and aX and X?", "pi": "for some X: aX and X? and a?",
+    "2in": "a? and not a?", "3in": "a? and a? and not a?", "inp": "for some X: aX and not aX and X?",
+    "pin": "for some X: aX and X? and not a?", "pni": "not (for some X: aX and X?) and a?", "2u": "a? or a?",
+    "up": "for some X: (aX or aX) and X?",
+}  # fmt: skip
 _BLANKS = re.compile(r"[_\s]+")
 
 
@@ -31,7 +45,74 @@ def draft_template(relation: str) -> str:
     >>> draft_template("/people/person/place_of_birth")
     'Is this true: {head} | place of birth | {tail}?'
     """
-    return f"Is this true: {{head}} | {readable(relation)} | {{tail}}?"
+    return query_template(relation, {}, {}) if is_query(relation) else f"Is this true: {_draft(relation)}?"
+
+
+def template_for(relation: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Find the template of a relation, or draft one; of a complex query from those of the relations in it."""
+    if relation in templates or not is_query(relation):
+        return templates.get(relation) or draft_template(relation)
+    return query_template(relation, templates, names)
+
+
+def relations_in(relation: str) -> list[str]:
+    """Return the relations that a complex query is made of, without signs of direction; another relation alone.
+
+    Examples
+    --------
+    >>> relations_in('2i @ [["ann", ["likes"]], ["bob", ["-sells"]]]'), relations_in("likes")
+    (['likes', 'sells'], ['likes'])
+    """
+    if not is_query(relation):
+        return [relation]
+    name, labels = read_label(relation)
+    return [label.lstrip("+-") for kind, label in zip(letters(STRUCTURES[name]), labels, strict=True) if kind == "r"]
+
+
+def query_template(query: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Put a complex query into words, each link by the template of its relation.
+
+    Parameters
+    ----------
+    query : str
+        The relation of its question, see :func:`kgtrec.data.queries.read_label`.
+    templates, names : mapping of str to str
+        As for :func:`kgtrec.campaign.tasks.phrase_triples`. The template of R is also that of ``+R``, and, turned
+        around, of ``-R``.
+
+    Returns
+    -------
+    str
+        A template in which ``{head}`` is the first anchor, and ``{tail}`` the answer.
+
+    Examples
+    --------
+    >>> query_template('2p @ ["ann", ["knows", "likes"]]', {"knows": "Does {head} know {tail}?"}, {})
+    'Is this true for some X: “Does {head} know X?” and “X | likes | {tail}”?'
+    >>> query_template('2in @ [["ann", ["likes"]], ["b1", ["-eats", "n"]]]', {}, {"b1": "Bob"})
+    'Is this true: “{head} | likes | {tail}” and not “{tail} | eats | Bob”?'
+    """
+    name, labels = read_label(query)
+    kinds = letters(STRUCTURES[name])
+    anchors, relations = ([label for own, label in zip(kinds, labels, strict=True) if own == kind] for kind in "er")
+    words = [_NOT_TEXT.sub(" ", names.get(label) or readable(label, is_entity=True)) for label in anchors[1:]]
+    anchor, relation = iter([SLOTS[0], *words]), iter(relations)
+
+    def link(match: re.Match[str]) -> str:
+        label, (start, goal) = next(relation), match.groups()
+        ends = next(anchor) if start == "a" else start, SLOTS[1] if goal == "?" else goal
+        is_turned = label not in templates and label.startswith("-")
+        filled = dict(zip(SLOTS, ends[::-1] if is_turned else ends, strict=True))
+        bare = label.lstrip("+-")
+        parts = template_parts(templates.get(label) or templates.get(bare) or _draft(bare))
+        return f"“{''.join(filled.get(part, part) for part in parts)}”"
+
+    text = re.sub(r"\b([aXYZ])([XYZ?])", link, _IN_WORDS[name])
+    return f"Is this true{' ' if text.startswith('for') else ': '}{text}?"
+
+
+def _draft(relation: str) -> str:
+    return f"{{head}} | {readable(relation)} | {{tail}}"
 
 
 def readable(label: str, *, is_entity: bool = False) -> str:
@@ -53,6 +134,14 @@ def readable(label: str, *, is_entity: bool = False) -> str:
     """
     if is_entity:
         return _name(label)
+    if is_query(label):  # what follows its first anchor
+        name, labels = read_label(label)
+        kinds = letters(STRUCTURES[name])[1:]
+        words = [
+            readable(each.lstrip("+-" * (kind == "r")), is_entity=kind == "e")
+            for kind, each in zip(kinds, labels[1:], strict=True)
+        ]
+        return " ".join(words)
     parts = label.split("./") if label.startswith("/") else [label]
     return ", ".join(_words(part) for part in parts)
 

@@ -59,7 +59,7 @@ def _measures() -> Iterator[str]:
 @option(
     "--per",
     "One value for each of these instead of one total. Popularity: degree in train; half-link: which of (anchor, "
-    "relation) and (relation, answer) train has.",
+    "relation) and (relation, answer) train has; missing-links: of complex queries, to be predicted for the answer.",
     BREAKDOWNS,
 )
 @option("--quantiles", f"Strata of popularity, of about as many answers each. Default: {QUANTILES}.", Whole(2, 1000))
@@ -69,9 +69,9 @@ def _measures() -> Iterator[str]:
 @option("--float32", "Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.", is_flag=True)
 @option(
     "--weights",
-    "Give equal weight to each question or to each relation instead of each item, answers 1 / their degree in train, "
-    "or weights in a file of relation TAB share.",
-    metavar="question|relation|popularity|FILE",
+    "Give equal weight to each question, to each relation, or to each relation and each question of it instead of "
+    "each item, answers 1 / their degree in train, or weights in a file of relation TAB share.",
+    metavar="question|relation|question-relation|popularity|FILE",
 )
 @option("--confidence", "Add intervals of this level, such as 0.95, over other test sets.", SHARE)
 @option(
@@ -120,6 +120,7 @@ def command(
     kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per popularity --quantiles 10 --out popularity.svg
+    kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per missing-links --weights question
     kgtrec evaluate C ranks/*.ranks.parquet --ties all
     kgtrec evaluate C ranks --family seeds --confidence 0.95 --format latex
     kgtrec evaluate graphs -m "micro.MRR micro.Hits@10"

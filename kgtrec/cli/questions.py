@@ -11,7 +11,8 @@ from click.core import ParameterSource
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import refuse_second_input
-from kgtrec.cli.options import PATH, SEED, Number, choices_option, force_option, option, sides_option
+from kgtrec.cli.options import PATH, SEED, Number, choices_option, force_option, option, refuse_idle, sides_option
+from kgtrec.collection.queries import build_queries
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
 from kgtrec.data_sets.get import folder_of
@@ -19,6 +20,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collections import report_text, require_writable, write_collection
 from kgtrec.formats.files import PathLike
+from kgtrec.formats.queries import query_files
 from kgtrec.formats.triples import (
     FORMATS,
     describe_input,
@@ -31,6 +33,10 @@ from kgtrec.formats.triples import (
 from kgtrec.formats.triples.rdf import LITERALS
 from kgtrec.report.progress import progress_bar
 
+_OF_TRIPLES = (
+    "training", "inference", "sides", "like", "repeated", "leaked", "unseen_entities", "unseen_relations", "sample", "seed",
+    "threshold", "categories_from",
+)  # fmt: skip
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
 
 
@@ -94,6 +100,13 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 )
 @option("--seed", "Seed of --sample.", SEED, 0)
 @sides_option("Which questions to ask, for data sets that ask for one side only.")
+@option(
+    "--queries",
+    "Complex queries for questions: BetaE's test-queries.pkl, with its answers beside it, or JSON Lines. TEST has the "
+    "links to predict.",
+    PATH,
+    metavar="FILE",
+)
 @option("--ids", "Name entities e0, e1, ... and write entities.tsv; for labels with white space.", is_flag=True)
 @option("--threshold", "A side of a relation is N if its mean number of entities is at least this.", Number(), 1.5)
 @choices_option(
@@ -114,6 +127,7 @@ def command(
     literals: str,
     like: str | None,
     sample: int | float | str | None,
+    queries: str | None,
     **options: Any,
 ) -> None:
     """Turn TRAIN, VALID and TEST triples into questions and qrels.
@@ -140,7 +154,10 @@ def command(
     kgtrec questions --train fb237_v1 --inference fb237_v1_ind --out C
     kgtrec questions --train train.txt --inference graph.txt valid.txt test.txt --out C
     kgtrec questions ilpc2022/data/small --out C
+    kgtrec questions FB15k-237-betae --queries FB15k-237-betae/test-queries.pkl --out C
+    kgtrec questions train.txt valid.txt --queries valid-queries.pkl --out C
     """
+    refuse_idle(_OF_TRIPLES, "--queries", when=queries is not None)
     options |= {
         name: policy
         for name, policy in POLICIES_LIKE.get(like or "", {}).items()
@@ -154,31 +171,36 @@ def command(
         "delimiter": _DELIMITERS.get(delimiter, delimiter),
     }
     reading |= {"literals": literals, "header": not is_bare}
-    refuse_second_input([train, graph, valid, test, sample])
+    refuse_second_input([train, graph, valid, test, sample, queries])
     read = dict(zip(SPLITS, read_splits(train if graph is None else graph, valid, test, **reading), strict=True))
     if graph is not None:
         read |= {"inference": read["train"], "train": read_triples(train, **reading)}
         options["training_ids"] = like == "pykeen"
     if isinstance(sample, str):
         read["sample"] = read_triples(sample, **reading)
-    collection = build_questions(
-        *(read[name] for name in SPLITS), inference=read.get("inference"), sample=read.get("sample", sample), **options
-    )
+    given = [read[name] for name in SPLITS]
+    if queries is None:
+        own = {"inference": read.get("inference"), "sample": read.get("sample", sample)}
+        collection = build_questions(*given, **own, **options)
+    else:
+        collection = build_queries(queries, *given, ids=options["ids"])
     write_collection(
         out,
         collection,
         command={"name": "questions", **reading, **collection.report["options"]},
         inputs=_inputs(
             {"train": train, "inference": graph, "valid": valid, "test": test, "sample": sample}, read, input_form
-        ),
+        )
+        + [describe_input(path) for path in query_files(queries)],
     )
     click.echo(report_text(collection.report), nl=False)
-    for line in doubtful_triples(collection):
+    for line in doubtful_triples(collection) if queries is None else ():
         say(f"note: {line}")
     folder = shlex.quote(out)
     say(
         f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
-        f"next: kgtrec rank {folder} SCORES --out ranks, or kgtrec rank {folder} --baseline all --out ranks"
+        f"next: kgtrec rank {folder} SCORES --out ranks, or kgtrec rank {folder} --baseline "
+        f"{'all' if queries is None else 'popularity'} --out ranks"
     )
 
 

@@ -169,7 +169,7 @@ def build_questions(
     )
     if isinstance(sample, str | os.PathLike):
         sample = read_triples(sample)
-    _require_labels(splits, ids)
+    require_labels(splits, ids)
     if training is not None:
         _require_lines(training)
     report: Report = {
@@ -312,7 +312,8 @@ def _require_options(policies: dict[str, str], threshold: float, categories_from
         )
 
 
-def _require_labels(splits: Splits, ids: bool) -> None:
+def require_labels(splits: Splits, ids: bool) -> None:
+    """Refuse empty labels, white space in those of entities unless they get ids, and line breaks."""
     for kind, vocabulary in (("entity", splits.entities), ("relation", splits.relations)):
         if pc.index(vocabulary.labels, "").as_py() >= 0:
             raise KgtrecError(f"expected a label for every {kind}, found an empty one among the triples")

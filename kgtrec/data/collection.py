@@ -34,6 +34,15 @@ class FilteredAnswers(Columns):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MissingLinks(Columns):
+    """How many links the easiest explanation of each answer lacks, one row per hard answer of a query, sorted."""
+
+    question: NDArray[np.int32]  # (n,) row in Questions
+    entity: NDArray[np.int32]  # (n,) row in entities
+    count: NDArray[np.int8]  # (n,) -1: no explanation is in the graph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RelationCategories:
     """How many-to-many each relation is, one row per relation of the collection."""
 
@@ -57,6 +66,7 @@ class Collection:
     # inductive: the graph that a model was trained on, with its own entities and the collection's relations, where
     # train is the graph of the candidates; None: the model was trained on train
     training: Triples | None = None
+    missing_links: MissingLinks | None = None  # of complex queries
 
     def __post_init__(self) -> None:
         if not self.fingerprint:

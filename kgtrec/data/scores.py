@@ -28,7 +28,9 @@ _POPULATIONS = {
 }
 OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
 QUANTILES = 4  # unless others are asked for
-BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link", "seen")
+BREAKDOWNS = (
+    "question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link", "seen", "missing-links",
+)  # fmt: skip
 #: fields of one number per value
 _PER_VALUE = ("least", "most", "low", "high", "effective")
 _MOST_PARTS = 40  # columns of a heat map that can be read

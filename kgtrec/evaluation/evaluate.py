@@ -64,11 +64,13 @@ def evaluate(
     measures : str, measure, or several of them, optional
         Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
         ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.
-    per : {"question", "answer", "side", "relation", "category", "popularity", "anchor-popularity", "half-link"}
-        One value for each of these instead of one total. All but the first two need a collection. Popularity is the
-        degree in train, of the answer or of the question's anchor; half-link says which of (anchor, relation) and
-        (relation, answer) train triples have: both, that of the anchor, that of the answer, or none. Measures over
-        questions have no strata of answers: popularity and half-link.
+    per : str, optional
+        "question", "answer", "side", "relation", "category", "popularity", "anchor-popularity", "half-link", "seen" or
+        "missing-links": one value for each of these instead of one total. All but the first two need a collection.
+        Popularity is the degree in train, of the answer or of the question's anchor; half-link says which of (anchor,
+        relation) and (relation, answer) train triples have: both, that of the anchor, that of the answer, or none;
+        missing-links how many links of the easiest explanation of an answer to a complex query have to be predicted,
+        for each structure. Measures over questions have no strata of answers: popularity, half-link, missing-links.
     quantiles : int, optional
         How many strata of popularity (default: 4), of about as many answers each; equal degrees are never separated.
     collection : Collection, optional
@@ -87,10 +89,10 @@ def evaluate(
         Which questions count; for systems that answer one side only. One side needs a collection.
     float32 : bool
         Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
-    weights : {"question", "relation", "popularity"} or mapping, optional
-        Each question or each relation counts equally; each answer counts 1 / its degree in train; or a mapping from
-        relation to its share, on any scale, for the values under another relation distribution. All but the first need
-        a collection. Relations that are left out have a share of 0.
+    weights : {"question", "relation", "question-relation", "popularity"} or mapping, optional
+        Each question or each relation counts equally, or each relation and each question of it; each answer counts
+        1 / its degree in train; or a mapping from relation to its share, on any scale, for the values under another
+        relation distribution. All but the first need a collection. Relations that are left out have a share of 0.
     confidence : float, optional
         Adds intervals of this level, such as 0.95, over other test sets; see
         :class:`kgtrec.evaluation.intervals.Intervals`.
@@ -347,6 +349,7 @@ def _ends_of(
 def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> None:
     """Warn of the measures with too few units for an interval, and give their number."""
     lacking, way_out = [], False
+    has_links = inputs.scoring.collection is not None and inputs.scoring.collection.missing_links is not None
     for place, measure in enumerate(inputs.measures):
         low = scores.over_seeds.get("test_low", scores.low)
         if low is None or scores.effective is None or measure.record.form == "z":
@@ -359,7 +362,9 @@ def _warn_without_interval(scores: Scores, drawn: Drawn, inputs: Prepared) -> No
             lacking.append(f"{measure.label} (means over seeds are no means over {measure.items})")
             continue
         least = least_effective(measure, drawn, alike=inputs.weighting.by_question(measure))
-        way_out |= bool((effective < least).any()) and drawn == "question" and measure.items == "answers"
+        way_out |= (
+            bool((effective < least).any()) and drawn == "question" and measure.items == "answers" and not has_links
+        )
         lacking.append(without_interval(measure.label, effective, least, drawn, f"{without.size} values"))
     if lacking:
         warn(

@@ -258,6 +258,10 @@ def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None
         one_of("drawn to be one of", drawn, DRAWN)
     if drawn == "question" or (drawn is None and (collection is None or not _judges_test_triples(qrels, collection))):
         return None
+    if collection is not None and collection.missing_links is not None:
+        if drawn is None:
+            return None
+        raise KgtrecError("expected intervals over questions, since answers of complex queries are no test triples")
     if collection is None:
         raise KgtrecError(
             "intervals over triples need the questions' topics, and qrels alone have none: give a collection, or draw "

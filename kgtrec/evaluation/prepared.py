@@ -30,7 +30,7 @@ from kgtrec.evaluation.scoring import (
     Scoring,
     has_only_answers,
 )
-from kgtrec.evaluation.strata import SEEN, TrainStrata, seen_strata
+from kgtrec.evaluation.strata import SEEN, TrainStrata, by_missing_links, seen_strata
 from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
@@ -202,6 +202,9 @@ def breakdown_of(
     if per in (*OF_POPULARITY, "half-link"):
         group, names = TrainStrata(qrels, collection, f"--per {per}").of(per, quantiles)
         return _used(per, group, labels_of(names), of_answers=per in OF_ANSWERS)
+    if per == "missing-links":
+        group, items = by_missing_links(qrels, collection)
+        return Breakdown(group, len(items[per]), items, of_answers=True)
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
     topics, row = collection.questions, collection.topics_of(qrels.questions)

@@ -27,6 +27,7 @@ OF_ANSWERS = {
     "answer": "not per answer; use --per question",
     "popularity": f"whose answers differ in popularity; {OVER_ANSWERS}, or --per anchor-popularity",
     "half-link": f"whose answers differ in half-links; {OVER_ANSWERS}",
+    "missing-links": f"whose answers differ in missing links; {OVER_ANSWERS}",
 }
 
 

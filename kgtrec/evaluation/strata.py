@@ -1,13 +1,15 @@
-"""Strata of the answers by what train says of them: popularity of entities, and half-links."""
+"""Strata of the answers by what train says of them: popularity of entities, half-links, and missing links."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.collection.popularity import degrees, inverse_popularity
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
 from kgtrec.data.qrels import Qrels
@@ -20,6 +22,7 @@ HALF_LINKS = ("both", "anchor only", "answer only", "none")  # which half-links 
 SEEN = ("relation and anchor", "relation only", "anchor only", "neither")  # what of a question the model has met
 Codes = NDArray[np.int32]
 _MOST = 1_000  # quantiles
+_UNKNOWN = 9  # missing links, more than any structure has
 
 
 class TrainStrata:
@@ -128,6 +131,37 @@ def seen_strata(collection: Collection) -> Codes:
     else:
         has_anchor = (training.entities.encode(entity_names(collection).labels) >= 0)[questions.anchor]
     return (2 * ~met + ~has_anchor).astype(np.int32)
+
+
+def by_missing_links(qrels: Qrels, collection: Collection | None) -> tuple[Codes, dict[str, pa.Array]]:
+    """Return the stratum of each answer to a complex query, and the structure and the missing links of each stratum.
+
+    An answer of which the collection does not say it, or that has no explanation in its graph, is "unknown".
+
+    Raises
+    ------
+    KgtrecError
+        If there is no collection of complex queries.
+    """
+    links = None if collection is None else collection.missing_links
+    if collection is None or links is None:
+        raise KgtrecError(
+            "--per missing-links needs a collection of complex queries, which says how many links an answer lacks: "
+            "make one (kgtrec questions --queries)"
+        )
+    relevant, width = qrels.grade >= 1, len(collection.entities)
+    topic = collection.topics_of(qrels.questions)[qrels.question[relevant]]
+    entity = collection.entities.encode(qrels.entities.labels)[qrels.entity[relevant]]
+    own, key = links.question.astype(np.int64) * width + links.entity, topic.astype(np.int64) * width + entity
+    known, count = is_among_sorted(key, own) & (entity >= 0), np.full(len(key), -1, np.int64)
+    count[known] = links.count[np.searchsorted(own, key[known])]
+    count[count < 0] = _UNKNOWN
+    structures = plain(collection.questions)
+    used, stratum = np.unique(structures.relation[topic] * np.int64(_UNKNOWN + 1) + count, return_inverse=True)
+    structure, count = np.divmod(used, _UNKNOWN + 1)
+    named = labels_of([str(each) if each < _UNKNOWN else "unknown" for each in count.tolist()])
+    items = {"relation": structures.relations.decode(structure), "missing-links": named}
+    return stratum.astype(np.int32), items
 
 
 def cut(degree: NDArray[np.int64], counted: NDArray[np.int64], quantiles: int) -> tuple[Codes, list[str]]:

@@ -16,7 +16,7 @@ from kgtrec.evaluation.strata import TrainStrata
 from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.measures.names import AnyMeasure
 
-WEIGHTS = ("question", "relation", "popularity")
+WEIGHTS = ("question", "relation", "question-relation", "popularity")
 
 
 class Weighting:
@@ -24,10 +24,10 @@ class Weighting:
 
     Parameters
     ----------
-    weights : {"question", "relation", "popularity"} or mapping, optional
-        Each question or each relation counts equally; each answer counts 1 / its degree in train, or 1 if train lacks
-        it; or a mapping from relation to its share, on any scale. None: each item counts equally, unless the measure
-        fixes its weights.
+    weights : {"question", "relation", "question-relation", "popularity"} or mapping, optional
+        Each question or each relation counts equally, or each relation and each question of it; each answer counts
+        1 / its degree in train, or 1 if train lacks it; or a mapping from relation to its share, on any scale. None:
+        each item counts equally, unless the measure fixes its weights.
     qrels : Qrels
     collection : Collection, optional
         For the questions' relations, and the train triples.
@@ -79,6 +79,8 @@ class Weighting:
         if weights == "popularity":
             return self._rarity
         relation = self._relations[items.question]
+        if weights == "question-relation":
+            return _alike_within(items.group, relation, items.question)
         alike = _alike(items.group, relation)
         return alike if isinstance(weights, str) or self._shares is None else alike * self._shares[relation]
 
@@ -133,3 +135,12 @@ def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.floa
     key = group.astype(np.int64) * (int(kind.max(initial=0)) + 1) + kind
     _, place, count = np.unique(key, return_inverse=True, return_counts=True)
     return 1.0 / count[place]
+
+
+def _alike_within(
+    group: NDArray[np.int32], relation: NDArray[np.int32], question: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """(n,) 1 / (items of the same question * questions of the same relation) in the group."""
+    key = group.astype(np.int64) * (int(question.max(initial=0)) + 1) + question
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    return _alike(group, question) * _alike(group[first], relation[first])[place]

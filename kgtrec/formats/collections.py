@@ -9,6 +9,7 @@
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
 ``training.parquet``  of an inductive collection: the same of the graph that a model was trained on, where train is the
                       graph of the candidates; relations of the collection, entities of ``training_entities.txt``
+``links.parquet``     of complex queries: ``question, entity`` (rows), ``missing`` links of the easiest explanation
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -45,7 +46,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
-from kgtrec.data.collection import CATEGORIES, STAMP, Collection, FilteredAnswers, RelationCategories, has_validation
+from kgtrec.data.collection import (
+    CATEGORIES,
+    STAMP,
+    Collection,
+    FilteredAnswers,
+    MissingLinks,
+    RelationCategories,
+    has_validation,
+)
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, Topics
 from kgtrec.data.triples import SPLITS, Triples
@@ -71,11 +80,12 @@ from kgtrec.formats.tsv import lines_of
 
 FORMAT_VERSION = 2
 #: files that only a collection has
-OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
+OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", "links.parquet")
 _TRAINING, _TRAINING_ENTITIES = _OF_TRAINING = ("training.parquet", "training_entities.txt")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
+_LINKS = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("missing", pa.int8())])
 _RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
 _NO_CATEGORY = "-"
 
@@ -149,6 +159,8 @@ def write_collection_parts(
         _write_codes(folder / _TRAINING, _TRAIN, training.head, training.relation, training.tail)
         with writing(folder / _TRAINING_ENTITIES) as stream:
             stream.write(lines_of(training.entities.labels, between="\t"))
+    if (links := collection.missing_links) is not None:
+        _write_codes(folder / "links.parquet", _LINKS, links.question, links.entity, links.count)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
@@ -194,7 +206,9 @@ def read_collection(folder: PathLike) -> Collection:
     if _TRAINING in manifest["files"]:
         head, relation, tail = _read_codes(path / _TRAINING)
         training = Triples(head, relation, tail, read_label_lines(path / _TRAINING_ENTITIES), relations)
-    own = manifest.get("report", {}), labels, manifest["fingerprint"], training
+    has_links = "links.parquet" in manifest["files"]
+    links = MissingLinks(*_read_codes(path / "links.parquet")) if has_links else None
+    own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links
     collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
@@ -356,7 +370,7 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
-    further = _OF_TRAINING if _TRAINING in files else ()
+    further = [name for name in (*_OF_TRAINING, "links.parquet") if name in files]
     for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS, *further):
         if name != "report.txt" and not (path / name).is_file():
             yield FormatError("expected this file of the collection, found none; build it again", path=path / name)
@@ -418,6 +432,8 @@ def report_text(report: Mapping[str, Any]) -> str:
     """
     if not report:
         return "no report: this collection was not made by kgtrec questions\n"
+    if "structures" in report:
+        return "".join(f"{line.rstrip()}\n" for line in _structures(report))
     checks = _alignment(report) if "alignment" in report else _checks(report)
     blocks = (_triples(report), _questions(report), _histogram(report), _categories(report), checks)
     return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
@@ -477,6 +493,22 @@ def _categories(report: Mapping[str, Any]) -> Iterator[str]:
     options = report["options"]
     used = [split for split in options["categories_from"] if report["triples_read"][split]]
     yield f"a side is N from a mean of {options['threshold']:g} entities, over {' + '.join(used)}"
+
+
+def _structures(report: Mapping[str, Any]) -> Iterator[str]:
+    """What is reported of complex queries."""
+    counts = report["structures"]
+    links = sorted({number for own in counts.values() for number in own["missing_links"]})
+    heads = [f"{number} missing link{'s' * (number != '1')}" for number in links]
+    rows = [["structure", "queries", "hard answers", *heads, "easy answers"]]
+    for name, own in counts.items():
+        missing = (own["missing_links"].get(number, 0) for number in links)
+        rows.append([name, *map(_number, (own["queries"], own["hard"], *missing, own["easy"]))])
+    yield from _aligned(rows)
+    yield f"entities {report['entities']:,}, relations {report['relations']:,}"
+    yield "triples: " + ", ".join(f"{name} {report['triples'][name]:,}" for name in SPLITS)
+    if report["dropped"]:
+        yield f"queries without hard answers, left out: {report['dropped']:,}"
 
 
 def _alignment(report: Mapping[str, Any]) -> Iterator[str]:

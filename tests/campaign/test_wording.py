@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.campaign.tasks import names_of
-from kgtrec.campaign.wording import JOINTED, draft_template, readable
+from kgtrec.campaign.tasks import names_of, phrase_triples
+from kgtrec.campaign.wording import JOINTED, draft_template, query_template, readable, relations_in
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.campaign import check_template
+from kgtrec.data.campaign import template_parts
+from kgtrec.data.queries import Queries, is_query
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.kernels.triples.queries import STRUCTURES, letters
 
 LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -19,7 +24,7 @@ LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 def test_every_draft_is_a_template(labels: list[str]):
     """Whatever a relation is called: braces and control characters in its name do no harm."""
     for template in map(draft_template, labels):
-        check_template(template)
+        template_parts(template)
 
 
 @pytest.mark.parametrize(
@@ -103,3 +108,87 @@ def test_a_name_comes_before_the_words_of_the_label(labels: list[str], data: st.
     codes = data.draw(st.lists(st.integers(0, len(labels) - 1)))
     found = names_of(Vocabulary.of(labels), np.array(codes, np.int32), named).to_pylist()
     assert found == [named.get(labels[code], readable(labels[code], is_entity=True)) for code in codes]
+
+
+def label_of(structure: str, query: object) -> str:
+    return Queries.of([{"structure": structure, "query": query}]).labels()[0].as_py()
+
+
+@pytest.mark.parametrize(
+    ("structure", "query", "words"),
+    [
+        ("1p", ["a", ["r"]], ": “{head} r {tail}”"),
+        ("3p", ["a", ["r", "s", "t"]], " for some X and Y: “{head} r X” and “X s Y” and “Y t {tail}”"),
+        ("ip", [[["a", ["r"]], ["b", ["s"]]], ["t"]], " for some X: “{head} r X” and “b s X” and “X t {tail}”"),
+        ("2in", [["a", ["r"]], ["b", ["s", "n"]]], ": “{head} r {tail}” and not “b s {tail}”"),
+        (
+            "inp",
+            [[["a", ["r"]], ["b", ["s", "n"]]], ["t"]],
+            " for some X: “{head} r X” and not “b s X” and “X t {tail}”",
+        ),
+        (
+            "pni",
+            [["a", ["r", "s", "n"]], ["b", ["t"]]],
+            ": not (for some X: “{head} r X” and “X s {tail}”) and “b t {tail}”",
+        ),
+        ("2u", [["a", ["r"]], ["b", ["s"]], ["u"]], ": “{head} r {tail}” or “b s {tail}”"),
+        ("up", [[["a", ["r"]], ["b", ["s"]], ["u"]], ["t"]], " for some X: (“{head} r X” or “b s X”) and “X t {tail}”"),
+    ],
+)
+def test_queries_in_words(structure: str, query: object, words: str):
+    """Each link by its template, a variable for every entity in between, a negated path with its own variable."""
+    templates = {relation: f"{{head}} {relation} {{tail}}" for relation in "rst"}
+    found = query_template(label_of(structure, query), templates, {})
+    assert found == f"Is this true{words}?"
+    template_parts(found)
+
+
+def test_a_link_that_is_read_backwards_and_names_with_braces():
+    """-R turns the template of R around, its own template does not; braces in a name do no harm."""
+    label = label_of("2i", [["a", ["-r"]], ["b", ["+s"]]])
+    templates = {"r": "{head} r {tail}", "s": "{head} s {tail}"}
+    assert query_template(label, templates, {"b": "{head}"}) == "Is this true: “{tail} r {head}” and “ head  s {tail}”?"
+    assert (
+        query_template(label, templates | {"-r": "{head} by {tail}"}, {})
+        == "Is this true: “{head} by {tail}” and “b s {tail}”?"
+    )
+    assert relations_in(label) == ["r", "s"]
+
+
+def test_triples_of_a_query_are_phrased_by_the_templates_of_its_relations():
+    """Head and tail have their names; a template of the whole query goes first."""
+    label = label_of("2p", ["Q1", ["knows", "likes"]])
+    triples = Triples.of([("Q1", label, "Q2")])
+    templates, names = {"knows": "Does {head} know {tail}?"}, {"Q1": "Ann", "Q2": "tea"}
+    assert phrase_triples(triples, templates, names).to_pylist() == [
+        "Is this true for some X: “Does Ann know X?” and “X | likes | tea”?"
+    ]
+    assert phrase_triples(triples, {label: "{head}: {tail}?"}, names).to_pylist() == ["Ann: tea?"]
+    assert readable(label) == "knows likes"
+
+
+@given(st.sampled_from(list(STRUCTURES)), st.lists(LABEL, min_size=8, max_size=8))
+def test_every_draft_of_a_query_is_a_template(name: str, labels: list[str]):
+    """Whatever its anchors and relations are called."""
+    own = iter(labels)
+
+    def filled(shape):
+        return (shape if shape in "nu" else next(own)) if isinstance(shape, str) else [filled(part) for part in shape]
+
+    label = label_of(name, filled(STRUCTURES[name]))
+    template_parts(draft_template(label))
+    assert is_query(label)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_link_and_anchor_is_in_the_words(name: str):
+    """Anchors and relations come in the order of the query, and the last positive link leads to the answer."""
+    labels = [f"{kind}{place}" for place, kind in enumerate(letters(STRUCTURES[name]))]
+    own = iter(labels)
+
+    def filled(shape):
+        return (shape if shape in "nu" else next(own)) if isinstance(shape, str) else [filled(part) for part in shape]
+
+    text = query_template(label_of(name, filled(STRUCTURES[name])), {}, {})
+    assert re.findall(r"[er]\d", text) == labels[1:]
+    assert text.count("not ") == str(STRUCTURES[name]).count("'n'")

@@ -161,7 +161,10 @@ def test_all_weight_on_an_unasked_relation_is_undefined_and_told():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ("relations", r"expected weights by question, relation or popularity, .* 'relations'; did you mean relation"),
+        (
+            "relations",
+            r"expected weights by question, relation, question-relation or popularity, .*; did you mean relation",
+        ),
         ({"r9": 1}, "expected relations of the collection, found a share of 'r9'"),
         ({"r0": -1}, "expected shares of relations that are numbers of at least 0, and not all 0"),
         ({"r0": float("nan")}, "expected shares of relations that are numbers"),

@@ -16,7 +16,7 @@ from kgtrec.campaign.gold import draw_gold, gold_notes
 from kgtrec.campaign.people import changed_people
 from kgtrec.campaign.track import track
 from kgtrec.campaign.training import with_training
-from kgtrec.campaign.wording import draft_template
+from kgtrec.campaign.wording import draft_template, relations_in
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
 from kgtrec.cli.options import GOLD_SHARES, PATH, Whole, force_option, option, stacked
@@ -129,6 +129,7 @@ def command(
     text(names.README, files.default_text(names.README))
     text(names.GUIDELINES, files.default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR])))
     asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
+    asked = {part for relation in asked for part in relations_in(relation)}
     drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
     content(names.TEMPLATES, files.read_templates, partial(files.write_templates, folder), drafts)
     text(names.SOURCES, files.SOURCES_COMMENT, _sources_text)

@@ -76,6 +76,7 @@ POPULARITY = Baseline(
     "come after, by their share of all facts.",
     "Akrami et al., Realistic Re-evaluation of Knowledge Graph Completion Methods, SIGMOD 2020 (simple statistics for "
     "comparison)",
+    takes_queries=True,
 )
 NEIGHBOURS = Baseline(
     "neighbours",
@@ -100,6 +101,7 @@ CONSTANT = Baseline(
     "The same score for all: all candidates are tied.",
     "Berrendorf et al. 2020, arXiv:2002.06914 (why ties need a rule)",
     is_control=True,
+    takes_queries=True,
 )
 RANDOM = Baseline(
     "random",
@@ -107,4 +109,5 @@ RANDOM = Baseline(
     "A seeded random order of the candidates, the chance level of every measure.",
     "Steele et al., Fast splittable pseudorandom number generators, OOPSLA 2014 (the hash)",
     is_control=True,
+    takes_queries=True,
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.queries import is_query, last_links
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples, plain
 from kgtrec.data.vocabulary import Vocabulary
@@ -76,13 +77,20 @@ class Model:
         CollectionError
             If the questions have other entities or relations.
         """
-        questions = plain(questions)
+        questions = plain(_as_last_links(questions))
         if not (questions.entities.same_as(self.entities) and questions.relations.same_as(self.relations)):
             raise CollectionError(
                 f"expected questions with the entities and relations that {self.name} was fitted to, found others; "
                 "fit it to the train triples of the same collection"
             )
         return self.score(*asked(questions, rows))
+
+
+def _as_last_links(questions: Questions) -> Questions:
+    """The questions; those that are complex queries as questions for the link that leads to the answers."""
+    relation, is_backwards = last_links(questions.relations)
+    is_head = questions.is_head ^ is_backwards[questions.relation]
+    return replace(questions, relation=relation[questions.relation], is_head=is_head)
 
 
 def each(fit: Callable[..., Scorer]) -> Callable[..., Iterator[tuple[Settings, Scorer]]]:
@@ -105,6 +113,7 @@ class Baseline:
     source: str  # citation
     options: Mapping[str, Option] = field(default_factory=dict)
     is_control: bool = False  # True: ignores the facts, and shows the value of a measure without knowledge
+    takes_queries: bool = False  # True: of a complex query it needs the last link alone
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
         """Give all settings, those of ``options`` read and checked, the others at their defaults."""
@@ -128,6 +137,11 @@ class Baseline:
         """
         if len(train) == 0:
             raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
+        if not self.takes_queries and any(map(is_query, train.relations)):
+            raise KgtrecError(
+                f"expected questions of one link for {self.name}, found complex queries, which popularity, random and "
+                "constant rank the candidates of"
+            )
         train = plain(train)
         graph = Graph.of(train, None if training is None else plain(training))
         for settings, score in self.fit(graph, several, seed=whole_number("seed", seed)):
