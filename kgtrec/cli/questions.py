@@ -18,7 +18,15 @@ from kgtrec.data_sets.get import folder_of
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collections import report_text, require_writable, write_collection
-from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_splits, read_triples
+from kgtrec.formats.triples import (
+    FORMATS,
+    describe_input,
+    find_edge_list,
+    find_splits,
+    input_files,
+    read_splits,
+    read_triples,
+)
 from kgtrec.formats.triples.rdf import LITERALS
 from kgtrec.report.progress import progress_bar
 
@@ -100,7 +108,9 @@ def command(
 
     Each is a file of `head TAB relation TAB tail` lines, plain, .gz or .zst, or - for standard input; N-Triples (.nt);
     OpenKE's train2id.txt; LibKGE's train.del; OGB's train.pt. A first line of column names, such as head, relation,
-    tail, is skipped. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
+    tail, is skipped. Facts may have a time in a fourth column, and a column of numbers after it, as RE-Net's and
+    TLogic's do; labels of numbers are read from entity2id.txt and relation2id.txt beside them. One file of facts with a
+    time, such as TGB's tkgl-icews_edgelist.csv, is split by it. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
     of a public data set, which is downloaded if need be (kgtrec data list).
 
     Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
@@ -114,6 +124,7 @@ def command(
     kgtrec questions wn18rr --like pykeen --out C
     kgtrec questions wn18rr --sample 0.1 --seed 7 --unseen-entities drop --out C
     kgtrec questions train.tsv test.tsv --sample judged.tsv --out C
+    kgtrec questions RE-Net/data/YAGO --out C
     """
     options |= {
         name: policy
@@ -149,8 +160,10 @@ def command(
     )
 
 
-def _files(paths: tuple[str, ...]) -> tuple[str, str | None, str]:
-    """Train, valid and test, as named or found in a folder."""
+def _files(paths: tuple[str, ...]) -> tuple[str, str | None, str | None]:
+    """Train, valid and test, as named or found in a folder; one file of all facts."""
+    if len(paths) == 1 and (Path(paths[0]).is_file() or find_edge_list(paths[0])):
+        return str(find_edge_list(paths[0]) or paths[0]), None, None
     if len(paths) == 1 and paths[0] != "-":
         train, valid, test = find_splits(folder_of(paths[0], progress=progress_bar))
         return str(train), None if valid is None else str(valid), str(test)

@@ -25,6 +25,7 @@ from kgtrec.data.triples import (
     fingerprint_of,
     plain,
     qualifiers_of,
+    steps_of,
     triple_keys,
 )
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
@@ -421,7 +422,7 @@ def _counts(
         "triples": {**_lengths(splits), "test": len(test)},
         "entities": len(splits.entities),
         "relations": len(relations),
-        **({"times": len(times)} if relations is not splits.relations else {}),
+        **({"times": len(times), "time_range": _time_range(splits)} if relations is not splits.relations else {}),
         "questions": {side: int(mask.sum()) for side, mask in sides.items()},
         "answers": len(qrels),
         "answers_per_question": {
@@ -445,6 +446,18 @@ def _counts(
             for code, name in [*enumerate(CATEGORIES), (-1, "none")]
         },
     }
+
+
+def _time_range(splits: Splits) -> dict[str, list[str]]:
+    """The first and the last time of each split that has one."""
+    step, (_, _, qualifiers, own) = steps_of(splits.relations), qualifiers_of(splits.relations)
+    found = {}
+    for name in SPLITS:
+        used = np.unique(getattr(splits, name).relation)
+        used = used[step[used] >= 0]
+        ends = [used[np.argmin(step[used])], used[np.argmax(step[used])]] if len(used) else []
+        found[name] = [qualifiers[own[relation]] for relation in ends]
+    return {name: ends for name, ends in found.items() if ends}
 
 
 def _lengths(splits: Splits) -> dict[str, int]:

@@ -419,6 +419,8 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"filtered answers of other times, by --filter static only: {others:,}"
     times = f", times {report['times']:,}" if "times" in report else ""
     yield f"entities {report['entities']:,}, relations {report['relations']:,}{times}"
+    if ranges := report.get("time_range"):
+        yield "times " + ", ".join(f"of {name} {' to '.join(dict.fromkeys(ends))}" for name, ends in ranges.items())
     if not has_validation(report):
         yield "no validation split"
 

@@ -134,6 +134,7 @@ def test_columns_of_files_with_times(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text("0\t1\t2\t7\t0\n")
     assert list(read_triples(path, columns="hrtq-").relations) == ["1 @ 7"]
+    path.write_text("0\t1\t2\tseven\t0\n")
     with pytest.raises(KgtrecError, match="3 columns"):
         read_triples(path)
     path.write_text("a\tr @ s\tb\n")
