@@ -108,10 +108,12 @@ def command(
 
     Each is a file of `head TAB relation TAB tail` lines, plain, .gz or .zst, or - for standard input; N-Triples (.nt);
     OpenKE's train2id.txt; LibKGE's train.del; OGB's train.pt. A first line of column names, such as head, relation,
-    tail, is skipped. Facts may have a time in a fourth column, and a column of numbers after it, as RE-Net's and
-    TLogic's do; labels of numbers are read from entity2id.txt and relation2id.txt beside them. One file of facts with a
-    time, such as TGB's tkgl-icews_edgelist.csv, is split by it. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
+    tail, is skipped. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
     of a public data set, which is downloaded if need be (kgtrec data list).
+
+    Facts may have a time in a fourth column, and a number after it, as RE-Net's, TLogic's and tkbc's have; labels of
+    numbers are read from entity2id.txt and relation2id.txt beside them. One file of facts with a time, such as TGB's
+    tkgl-icews_edgelist.csv, is split by it.
 
     Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
     report.txt to COLLECTION, and prints the report.

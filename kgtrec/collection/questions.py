@@ -178,8 +178,9 @@ def build_questions(
     used = SPLITS if plain(questions) is questions else FILTERS
     report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(used)}
     return Collection(
-        questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint
-    )
+        questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint,
+        splits.valid if used is FILTERS else None,
+    )  # fmt: skip
 
 
 def _triples(split: str, triples: Any) -> Triples:

@@ -54,6 +54,7 @@ class Collection:
     report: Mapping[str, Any] = field(default_factory=dict)  # counts, policies and options of build_questions
     labels: Vocabulary | None = None  # the labels of entity ids e0, e1, ...; None: entities have their own labels
     fingerprint: str = ""  # of the sets of triples by split; by default of the questions and what is filtered
+    valid: Triples | None = None  # where facts have a time, those of valid, which a forecast may know; as train's
 
     def __post_init__(self) -> None:
         if not self.fingerprint:
@@ -105,6 +106,14 @@ class Collection:
         pairs = self.filtered_pairs(filtered_by)
         filtered = distinct(pairs.question.astype(np.int64) * width + pairs.entity)
         return answers, filtered[~is_among_sorted(filtered, answers)]
+
+    def facts(self, splits: Sequence[str]) -> Triples:
+        """Return the facts of train, of valid where it is kept, and of test, the answers of the questions."""
+        asked = (self.qrels.grade >= 1) & ~self.questions.is_head[self.qrels.question]
+        test = self.questions.triples(self.qrels.question[asked], self.qrels.entity[asked])
+        held = {"train": self.train, "valid": self.valid, "test": test}
+        first, *others = (part for split in splits if (part := held[split]) is not None)
+        return first.joined(*others)
 
     @property
     def is_alignment(self) -> bool:

@@ -7,6 +7,7 @@
 ``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
 ``known.parquet``     ``question, entity`` (rows), ``split`` (0 train, 1 valid, 2 left-out test, 3 at other times)
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
+``valid.parquet``     the same for valid, where facts have a time
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -71,6 +72,7 @@ FORMAT_VERSION = 2
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
+_VALID = "valid.parquet"
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
 _RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
@@ -141,7 +143,9 @@ def write_collection_parts(
         stream.write(lines_of(*columns, between="\t"))
     _write_relations(folder / "relations.tsv", collection)
     _write_codes(folder / "known.parquet", _FILTERED, filtered.question, filtered.entity, filtered.split)
-    _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
+    for name, triples in (("train.parquet", train), (_VALID, collection.valid)):
+        if triples is not None:
+            _write_codes(folder / name, _TRAIN, triples.head, triples.relation, triples.tail)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
@@ -181,10 +185,10 @@ def read_collection(folder: PathLike) -> Collection:
     questions = read_topics(path / "topics.tsv").questions().recoded(entities=entities, relations=relations)
     qrels = _read_qrels(path / "qrels.txt", questions)
     filtered = FilteredAnswers(*_read_codes(path / "known.parquet"))
-    head, relation, tail = _read_codes(path / "train.parquet")
-    train = Triples(head, relation, tail, entities, relations)
+    train = Triples(*_read_codes(path / "train.parquet"), entities, relations)
+    valid = Triples(*_read_codes(path / _VALID), entities, relations) if _VALID in manifest["files"] else None
     own = manifest.get("report", {}), labels, manifest["fingerprint"]
-    collection = Collection(questions, qrels, filtered, categories, train, *own)
+    collection = Collection(questions, qrels, filtered, categories, train, *own, valid)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
     if collection.numbering != manifest["numbering"]:

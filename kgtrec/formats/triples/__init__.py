@@ -126,7 +126,7 @@ def read_splits(
     Parameters
     ----------
     train, valid, test : path
-        Without test, train holds all facts, which are split by their times, see :meth:`kgtrec.data.triples.Splits.by_time`.
+        Without test, train holds all facts, which are split by their times, as by :meth:`Splits.by_time`.
     **options
         As for :func:`read_triples`.
 

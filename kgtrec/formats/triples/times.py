@@ -27,9 +27,7 @@ from kgtrec.kernels.integer_keys import first_places
 
 _NUMBER = re.compile(rb"\s*-?[0-9]+\s*")
 _TIME = re.compile(rb"\s*(-?[0-9]+|-?[0-9]{4,}-[0-9#]{2}(-[0-9#]{2})?([T ][0-9:.]+Z?)?)\s*")
-_TGB_HEADER = re.compile(
-    rb"(timestamp|ts|date|time),(head|src|source),(tail|dst|destination),relation(_type)?((,\w+)*)"
-)
+_TGB_HEADER = re.compile(rb"(timestamp|ts|date),(head|src),(tail|dst),relation_type((,\w+)*)")
 #: shares of the facts, by time, before valid and before test; where TGB's differ, by the beginning of the file's name
 TGB_SHARES = {"tkgl-yago": (0.8, 0.9), "": (0.7, 0.85)}
 EDGE_LIST = "_edgelist.csv"
@@ -41,14 +39,17 @@ def layout_of(lines: Lines) -> tuple[str, str, Lines] | None:
 
     Examples
     --------
-    >>> layout_of(Lines("train.txt", b"0\t1\t2\t7\t0\n"))[:2], layout_of(Lines("a.csv", b"ts,head,tail,relation_type\n"))[:2]
-    (('hrtq-', '\t'), ('qhtr', ','))
-    >>> layout_of(Lines("train.txt", b"ann\tin\trome\t2014-11-11\n"))[0], layout_of(Lines("train.txt", b"a\tr\tb\t0.9\n"))
-    ('hrtq', None)
+    >>> for line in (b"0\t1\t2\t7\t0", b"ann\tin\trome\t2014-11-11", b"ts,head,tail,relation_type"):
+    ...     layout_of(Lines("train.txt", line))[:2]
+    ('hrtq-', '\t')
+    ('hrtq', '\t')
+    ('qhtr', ',')
+    >>> layout_of(Lines("train.txt", b"a\tr\tb\t0.9\n")) is None
+    True
     """
     first, rest = lines.without_first()
     if header := _TGB_HEADER.fullmatch(first.replace(b" ", b"")):
-        return "qhtr" + "-" * header[5].count(b","), ",", rest
+        return "qhtr" + "-" * header[4].count(b","), ",", rest
     fields = first.split(b"\t")
     if len(fields) not in (4, 5) or not _TIME.fullmatch(fields[3]):
         return None
@@ -72,9 +73,7 @@ def read_timed(path: PathLike, layout: tuple[str, str, Lines]) -> Triples:
     names = {"h": "head", "r": "relation", "t": "tail", "q": "time", "-": "not read"}
     expected = f"{len(columns)} columns ({', '.join(names[letter] for letter in columns)})"
     fields = read_fields(lines, len(columns), expected, delimiter=delimiter)
-    column_of = {
-        letter: pc.utf8_trim_whitespace(column) for letter, column in zip(columns, fields, strict=True) if letter != "-"
-    }
+    column_of = dict(zip(columns, map(pc.utf8_trim_whitespace, fields), strict=True))
     if not dictionaries_beside(path) or not all(_is_number(column_of[letter][0].as_py()) for letter in "hrt"):
         return Triples.of_columns(*(column_of[letter] for letter in "hrtq"))
     code = {letter: read_codes(lines, column_of[letter], _MOST, names[letter]) for letter in "hrt"}
