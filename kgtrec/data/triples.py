@@ -51,8 +51,9 @@ def qualified(relation: pa.StringArray, qualifier: pa.StringArray) -> pa.StringA
         If a relation's own label has ``BETWEEN``.
     """
     refuse_qualified(relation)
-    whole = pc.binary_join_element_wise(relation, qualifier, BETWEEN)
-    return pc.if_else(pc.equal(qualifier, ""), relation, whole)
+    between, nothing = labels_of([BETWEEN, ""])
+    whole = pc.binary_join_element_wise(relation, qualifier, between)
+    return pc.if_else(pc.equal(qualifier, nothing), relation, whole)
 
 
 def refuse_qualified(relation: pa.StringArray) -> None:
@@ -84,10 +85,9 @@ def qualifiers_of(relations: Vocabulary) -> tuple[Vocabulary, NDArray[np.int32],
     if not pc.any(pc.match_substring(labels, BETWEEN)).as_py():
         none = np.zeros(len(relations), np.int32)
         return relations, np.arange(len(relations), dtype=np.int32), Vocabulary.of([""]), none
-    at = pc.find_substring(labels, BETWEEN)
-    is_plain = pc.less(at, 0)
-    parts = pc.split_pattern(labels, BETWEEN, max_splits=1)
-    own = pc.if_else(is_plain, "", pc.list_element(pc.if_else(is_plain, pa.scalar(["", ""]), parts), 1))
+    # one separator more, so that every label has a second part
+    parts = pc.split_pattern(pc.binary_join_element_wise(labels, *labels_of([BETWEEN, ""])), BETWEEN, max_splits=1)
+    own = pc.replace_substring_regex(pc.list_element(parts, 1), f"(^|{BETWEEN})$", "")
     return *Vocabulary.encoding(pc.list_element(parts, 0)), *Vocabulary.encoding(own)
 
 
