@@ -17,7 +17,6 @@ from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, Rela
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, completed_rows, completions
 from kgtrec.data.triples import (
-    FILTERS,
     POLICIES,
     SPLITS,
     Splits,
@@ -175,11 +174,10 @@ def build_questions(
     qrels = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
     filtered = _filtered(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
     report |= _counts(splits, test, questions, qrels, categories)
-    used = SPLITS if plain(questions) is questions else FILTERS
-    report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(used)}
+    report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(SPLITS)}
     return Collection(
         questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint,
-        splits.valid if used is FILTERS else None,
+        None if plain(questions) is questions else (splits.valid, full.take(~chosen)),
     )  # fmt: skip
 
 
@@ -393,20 +391,14 @@ def _among(full: Triples, sample: Triples) -> NDArray[np.bool_]:
 
 
 def _filtered(questions: Questions, qrels: Qrels, splits: Sequence[Triples]) -> FilteredAnswers:
-    """The completions of each split, each once, without the answers; then those of other times, without these."""
+    """The completions of each split, each once, without the answers."""
     split = np.repeat(np.arange(len(splits)), [len(triples) for triples in splits])
     facts = splits[0].joined(*splits[1:])
     question, entity, row = completed_rows(questions, facts)
-    width, n = len(questions.entities), len(FILTERS)
+    width, n = len(questions.entities), len(SPLITS)
     pairs = question.astype(np.int64) * width + entity
     answers = qrels.question.astype(np.int64) * width + qrels.entity
     rows = distinct((pairs * n + split[row])[~is_among(pairs, answers)])
-    if plain(questions) is not questions:
-        facts = plain(facts.joined(questions.triples(qrels.question, qrels.entity)))
-        question, entity, _ = completed_rows(plain(questions), facts.take(first_places(facts.keys())))
-        others = question.astype(np.int64) * width + entity
-        others = others[~is_among(others, answers)]
-        rows = np.sort(np.concatenate([rows, others[~is_among(others, rows // n)] * n + n - 1]))
     question, entity = (codes.astype(np.int32) for codes in np.divmod(rows // n, width))
     return FilteredAnswers(question, entity, (rows % n).astype(np.int8))
 

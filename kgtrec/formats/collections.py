@@ -5,9 +5,10 @@
 ``qrels.txt``         ``question 0 entity grade``
 ``entities.txt``      one label per line, row = code; or ``entities.tsv``, ``id TAB label``, if entities have ids
 ``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
-``known.parquet``     ``question, entity`` (rows), ``split`` (0 train, 1 valid, 2 left-out test, 3 at other times)
+``known.parquet``     ``question, entity`` (rows), ``split`` (0 train, 1 valid, 2 left-out test)
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
-``valid.parquet``     the same for valid, where facts have a time
+``valid.parquet``     the same for valid, and ``left-out.parquet`` for test triples that sampling left out, where
+                      relations have qualifiers, such as times
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -72,7 +73,7 @@ FORMAT_VERSION = 2
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
-_VALID = "valid.parquet"
+_HELD = ("valid.parquet", "left-out.parquet")
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
 _RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
@@ -143,9 +144,8 @@ def write_collection_parts(
         stream.write(lines_of(*columns, between="\t"))
     _write_relations(folder / "relations.tsv", collection)
     _write_codes(folder / "known.parquet", _FILTERED, filtered.question, filtered.entity, filtered.split)
-    for name, triples in (("train.parquet", train), (_VALID, collection.valid)):
-        if triples is not None:
-            _write_codes(folder / name, _TRAIN, triples.head, triples.relation, triples.tail)
+    for name, triples in zip(("train.parquet", *_HELD), (train, *(collection.held or ())), strict=False):
+        _write_codes(folder / name, _TRAIN, triples.head, triples.relation, triples.tail)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
@@ -186,9 +186,12 @@ def read_collection(folder: PathLike) -> Collection:
     qrels = _read_qrels(path / "qrels.txt", questions)
     filtered = FilteredAnswers(*_read_codes(path / "known.parquet"))
     train = Triples(*_read_codes(path / "train.parquet"), entities, relations)
-    valid = Triples(*_read_codes(path / _VALID), entities, relations) if _VALID in manifest["files"] else None
+    held = None
+    if manifest["files"].keys() >= {*_HELD}:
+        valid, left_out = (Triples(*_read_codes(path / name), entities, relations) for name in _HELD)
+        held = valid, left_out
     own = manifest.get("report", {}), labels, manifest["fingerprint"]
-    collection = Collection(questions, qrels, filtered, categories, train, *own, valid)
+    collection = Collection(questions, qrels, filtered, categories, train, *own, held)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
     if collection.numbering != manifest["numbering"]:
@@ -419,8 +422,6 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     counts = {"triples read": "triples_read", "triples used": "triples", "filtered answers": "known"}
     rows = [[label, *(_number(report[key][name]) for name in SPLITS)] for label, key in counts.items()]
     yield from _aligned([["", *SPLITS], *rows])
-    if (others := report["known"].get("other-times")) is not None:
-        yield f"filtered answers of other times, by --filter static only: {others:,}"
     times = f", times {report['times']:,}" if "times" in report else ""
     yield f"entities {report['entities']:,}, relations {report['relations']:,}{times}"
     if ranges := report.get("time_range"):

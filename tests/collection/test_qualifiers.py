@@ -31,10 +31,12 @@ def built(train=TRAIN, valid=VALID, test=TEST):
 
 
 def filtered(collection):
-    rows = collection.filtered
-    columns = collection.questions.ids.decode(rows.question), collection.entities.decode(rows.entity)
-    names = [FILTERS[code] for code in rows.split.tolist()]
-    return set(zip(*(column.to_pylist() for column in columns), names, strict=True))
+    found = set()
+    for name in FILTERS:
+        rows = collection.filtered_pairs((name,))
+        columns = collection.questions.ids.decode(rows.question), collection.entities.decode(rows.entity)
+        found |= {(*row, name) for row in zip(*(column.to_pylist() for column in columns), strict=True)}
+    return found
 
 
 def test_a_question_has_its_time_by_hand():

@@ -27,18 +27,20 @@ def _fit_recent(graph: Graph, *, seed: int, decay: float, unseen: str) -> Scorer
 
     direction, time = apart(graph.direction)
     strict = _history(graph.anchor * (2 * n_plain) + direction, graph.answer, time, decay)
-    relaxed = _history(direction, graph.answer, time, 0.0)
+    relaxed = _history(direction, graph.answer, time, 0) if unseen == "frequent" else None
+    n_times = time_of.max() + 2
+    never, most = -decay * n_times - 1, 2 + np.log2(max(len(time), 1))
 
     def score(anchor: Codes, direction: Codes) -> NDArray[np.float64]:
-        block = np.zeros((len(anchor), graph.n_entities))
+        block = np.full((len(anchor), graph.n_entities), never)
         own, time = apart(direction)
-        if unseen == "frequent":
-            # once for each direction and time, below 1: they order only what the strict form does not
-            pair, place = np.unique(own * (time_of.max() + 1) + time, return_inverse=True)
+        if relaxed is not None:
+            # once for each direction and time; below 1, so that they order only what the strict form does not
+            pair, place = np.unique(own * n_times + time + 1, return_inverse=True)
             shares = np.zeros((len(pair), graph.n_entities))
-            asked, answer, amount = relaxed(*np.divmod(pair, time_of.max() + 1))
-            shares[asked, answer] = amount / (amount.max(initial=0.0) + 1)
-            block = shares[place]
+            asked, answer, amount = relaxed(pair // n_times, pair % n_times - 1)
+            shares[asked, answer] = (1 + amount) / most
+            block += shares[place]
         asked, answer, amount = strict(anchor * (2 * n_plain) + own, time)
         block[asked, answer] = amount
         return block
@@ -51,19 +53,20 @@ def _history(
 ) -> Callable[[Codes, Codes], tuple[Codes, Codes, NDArray[np.float64]]]:
     r"""Answers of each group by time; gives for (groups, times) what was there before, as (which, answer, amount).
 
-    The amount grows with :math:`\sum_k 2^{d k}` over the times k of the answer before the one that is asked for; it is
-    1 plus the binary logarithm of the sum, so that it is 1 or more, and no past is too far away.
+    The amount is :math:`\log_2 \sum_k 2^{d (k - t)}` over the times k of the answer before the question's time t: a
+    logarithm, so that no past is too far away.
     """
     order = np.lexsort((time, answer, group))
     group, answer, time = group[order], answer[order], time[order]
     new = begins(group, answer)
-    amount, carried = np.ones(len(time)), np.where(new, 0.0, np.exp2(-decay * np.diff(time, prepend=time[:1])))
+    since = np.where(new, 0, np.diff(time, prepend=time[:1]))
+    amount, carried = np.ones(len(time)), np.where(new, 0.0, np.exp2(-decay * since))
     run, first = np.cumsum(new) - 1, np.flatnonzero(new)
     # amount[i] = 1 + carried[i] * amount[i - 1], all rows at a time, over windows of 1, 2, 4, ... rows
     for step in 2 ** np.arange(int(np.diff(np.append(first, len(time))).max(initial=1)).bit_length()):
         amount[step:] += carried[step:] * amount[:-step]
         carried[step:] = carried[step:] * carried[:-step]
-    amount = 1 + np.log2(amount) + decay * (time + 1)
+    amount = np.log2(amount)
     width = time.max(initial=0) + 2
     key, of_run = run * width + time + 1, group[first]
 
@@ -72,7 +75,8 @@ def _history(
         which, own = ranges(start, np.searchsorted(of_run, asked_group, "right") - start)
         last = np.searchsorted(key, own * width + np.minimum(asked_time[which] + 1, width)) - 1
         known = last >= first[own]
-        return which[known], answer[last[known]], amount[last[known]]
+        which, last = which[known], last[known]
+        return which, answer[last], amount[last] - decay * (asked_time[which] - time[last])
 
     return before
 

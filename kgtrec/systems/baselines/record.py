@@ -136,7 +136,7 @@ class Baseline:
         if len(train) == 0:
             raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
         if self.knows and steps_of(train.relations).max() < 0:
-            raise KgtrecError(f"expected facts with a time for {self.name}, found none; kgtrec questions reads times")
+            raise KgtrecError(f"expected facts with a time for {self.name}, found none")
         train = train if self.knows else plain(train)
         for settings, score in self.fit(Graph.of(train), several, seed=whole_number("seed", seed)):
             yield settings, Model(self.name, train.entities, train.relations, score)
