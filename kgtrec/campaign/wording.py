@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from urllib.parse import unquote
+
+from kgtrec.data.campaign import TIME_SLOT
+from kgtrec.data.triples import BETWEEN
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # birthPlace, but not iPhone, eBay, macOS, McDonald or sha256Sum, which are spelled so
@@ -32,6 +36,25 @@ def draft_template(relation: str) -> str:
     'Is this true: {head} | place of birth | {tail}?'
     """
     return f"Is this true: {{head}} | {readable(relation)} | {{tail}}?"
+
+
+def template_of(templates: Mapping[str, str], relation: str, draft: Callable[[str], str] = draft_template) -> str:
+    """Return the template of a relation, in which its time is filled in: for ``{time}``, or in brackets at the end.
+
+    A relation's template is for all its times; one for a time alone goes before it, as it is.
+
+    Examples
+    --------
+    >>> template_of({}, "born_in")
+    'Is this true: {head} | born in | {tail}?'
+    >>> template_of({"in": "Was {head} in {tail} in {time}?"}, "in @ 2014"), template_of({}, "in @ 2014")
+    ('Was {head} in {tail} in 2014?', 'Is this true: {head} | in | {tail}? (2014)')
+    """
+    plain, _, time = relation.partition(BETWEEN)
+    own = templates.get(relation) or templates.get(plain) or draft(plain)
+    time = time.replace("{", "(").replace("}", ")")  # braces stand for slots
+    in_brackets = time and TIME_SLOT not in own and relation not in templates
+    return f"{own} ({time})" if in_brackets else own.replace(TIME_SLOT, time or TIME_SLOT)
 
 
 def readable(label: str, *, is_entity: bool = False) -> str:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.adjudicate import Sides
 from kgtrec.campaign.assign import own_order
 from kgtrec.campaign.tasks import phrase_triples, search_text
-from kgtrec.campaign.wording import draft_template, readable
+from kgtrec.campaign.wording import readable, template_of
 from kgtrec.campaign.work_times import moments
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.arrow import compute as pc
@@ -335,7 +335,7 @@ def phrased(campaign: Campaign, triples: Triples) -> list[str]:
         if _TURNS.search(names.get(label, label)):
             name = visible(names.get(label) or readable(label, is_entity=True))
             names[label] = f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}"
-    templates = {label: visible(campaign.templates.get(label, draft_template(label))) for label in triples.relations}
+    templates = {label: visible(template_of(campaign.templates, label)) for label in triples.relations}
     return phrase_triples(triples, templates, names).to_pylist()
 
 

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.campaign.tasks import names_of
-from kgtrec.campaign.wording import JOINTED, draft_template, readable
+from kgtrec.campaign.wording import JOINTED, draft_template, readable, template_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.campaign import check_template
+from kgtrec.data.campaign import template_parts
 from kgtrec.data.vocabulary import Vocabulary
 
 LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -19,7 +21,7 @@ LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 def test_every_draft_is_a_template(labels: list[str]):
     """Whatever a relation is called: braces and control characters in its name do no harm."""
     for template in map(draft_template, labels):
-        check_template(template)
+        template_parts(template)
 
 
 @pytest.mark.parametrize(
@@ -103,3 +105,22 @@ def test_a_name_comes_before_the_words_of_the_label(labels: list[str], data: st.
     codes = data.draw(st.lists(st.integers(0, len(labels) - 1)))
     found = names_of(Vocabulary.of(labels), np.array(codes, np.int32), named).to_pylist()
     assert found == [named.get(labels[code], readable(labels[code], is_entity=True)) for code in codes]
+
+
+@given(LABEL, st.sampled_from(["Was {head} in {tail} in {time}?", "Is {head} in {tail}?"]))
+def test_a_template_with_the_time_of_its_relation_is_a_template(time: str, template: str):
+    """Whatever the time is called, its braces are no slots; it is in the text once."""
+    filled = template_of({"in": template}, f"in @ {time}")
+    slots = [part for part in re.split(r"(\{.*?\})", filled) if part.startswith("{")]
+    assert slots == ["{head}", "{tail}"]
+    assert len(filled) - len(time) == len(template.replace("{time}", "")) + 3 * ("{time}" not in template)
+
+
+def test_a_template_for_one_time_goes_before_that_of_the_relation():
+    """The plain relation's is for all other times, also where a template has no place for it."""
+    templates = {"in": "{head} in {tail}", "in @ 2014": "{tail} had {head}"}
+    assert [template_of(templates, relation) for relation in ("in @ 2014", "in @ 2015", "in")] == [
+        "{tail} had {head}",
+        "{head} in {tail} (2015)",
+        "{head} in {tail}",
+    ]

@@ -32,6 +32,7 @@ from kgtrec.data.campaign import (
     rule_for_links,
 )
 from kgtrec.data.judgements import ANNOTATOR, ROLES, Gold
+from kgtrec.data.triples import plain
 from kgtrec.errors import FormatError, KgtrecError, counted, one_of, unwarned, warn
 from kgtrec.formats.campaign import folder as files
 from kgtrec.formats.campaign.gold import read_gold, write_gold
@@ -128,7 +129,8 @@ def command(
 
     text(names.README, files.default_text(names.README))
     text(names.GUIDELINES, files.default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR])))
-    asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
+    triples = plain(pool.triples)
+    asked = triples.relations.decode(np.unique(triples.relation)).to_pylist()
     drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
     content(names.TEMPLATES, files.read_templates, partial(files.write_templates, folder), drafts)
     text(names.SOURCES, files.SOURCES_COMMENT, _sources_text)
