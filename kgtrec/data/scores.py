@@ -27,7 +27,7 @@ _POPULATIONS = {
     "pool": "other samples of this pool, for the values that judging all of it would give",
 }
 OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
-BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link")
+BREAKDOWNS = ("question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link", "time")
 #: columns beside the values
 _ENDS = ("sd", "least", "most", "low", "high", "effective", "test_low", "test_high", "seeds_low", "seeds_high")
 _MOST_PARTS = 40  # columns of a heat map that can be read
@@ -99,7 +99,7 @@ class Scores(Framed, PlottedResult):
     def figures(self) -> tuple[Figure, ...]:
         """Draw totals as systems with intervals, a panel per measure, and breakdowns as a heat map per measure.
 
-        Strata of popularity are drawn as a line per system.
+        Strata of popularity, and times, are drawn as a line per system.
 
         Raises
         ------
@@ -128,10 +128,9 @@ class Scores(Framed, PlottedResult):
         def drawn(place: int, measure: str) -> Figure:
             own = data.filter(pc.equal(data["measure"], measure))
             shown = {"key": f"by-{per}-{place + 1}-{key_text(measure)}", "title": f"{measure} by {per}"}
-            if per in OF_POPULARITY:
-                return imported("report.figures", "slope_chart")(
-                    own, measure=measure, parts=f"stratum of {per}", **shown
-                )
+            if per in (*OF_POPULARITY, "time"):
+                parts = per if per == "time" else f"stratum of {per}"
+                return imported("report.figures", "slope_chart")(own, measure=measure, parts=parts, **shown)
             shown["caption"] = f"{measure} of each system by {per} (darker is higher). -: undefined."
             return imported("report.figures", "heat_map")(own, value=measure, **shown)
 

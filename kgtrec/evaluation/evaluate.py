@@ -63,11 +63,11 @@ def evaluate(
     measures : str, measure, or several of them, optional
         Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
         ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.
-    per : {"question", "answer", "side", "relation", "category", "popularity", "anchor-popularity", "half-link"}
+    per : {"question", "answer", "side", "relation", "category", "popularity", "anchor-popularity", "half-link", "time"}
         One value for each of these instead of one total. All but the first two need a collection. Popularity is the
         degree in train, of the answer or of the question's anchor; half-link says which of (anchor, relation) and
         (relation, answer) train triples have: both, that of the anchor, that of the answer, or none. Measures over
-        questions have no strata of answers: popularity and half-link.
+        questions have no strata of answers: popularity and half-link. Times are in their order.
     quantiles : int
         How many strata of popularity, of about as many answers each; equal degrees are never separated.
     collection : Collection, optional

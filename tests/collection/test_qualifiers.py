@@ -144,3 +144,26 @@ def test_columns_of_files_with_times(tmp_path):
         read_triples(path)
     with pytest.raises(KgtrecError, match="h, r and t"):
         read_triples(path, columns="hrtqq")
+
+
+@given(_quads, _quads, _quads.filter(len))
+def test_scores_per_time_are_those_of_the_questions_of_each_time(train, valid, test):
+    """In the order of times, as numbers: 2 before 10; weighted by answers they give the whole."""
+    parts = ([(*quad[:3], {"1": "10"}.get(quad[3], quad[3])) for quad in part] for part in (train, valid, test))
+    collection = built(*parts)
+    scores = np.random.default_rng(1).random((len(collection.questions), len(collection.entities)))
+    ranks = rank_scores(collection, scores, questions=collection, entities=collection).answer_ranks
+    per = evaluate(collection, ranks, "micro.MRR", per="time").to_frame()
+    each = evaluate(collection, ranks, "micro.MRR", per="answer").to_frame()
+    asked = collection.questions.to_frame().set_index("question")["relation"].str.split(" @ ").str[1]
+    expected = each.groupby(each["question"].map(asked))["value"].mean()
+    assert per["time"].tolist() == sorted(expected.index, key=int)
+    assert per["value"].tolist() == pytest.approx(expected[per["time"]].tolist())
+
+
+def test_scores_per_time_need_times():
+    """A static collection has none."""
+    static = build_questions([("a", "r", "b")], test=[("a", "r", "c")])
+    ranks = rank_scores(static, np.zeros((2, 3)), questions=static, entities=static).answer_ranks
+    with pytest.raises(KgtrecError, match="expected questions with a time"):
+        evaluate(static, ranks, "micro.MRR", per="time")
