@@ -209,9 +209,9 @@ def breakdown_of(
         relation, step = topics.relation[row], steps_of(topics.relations)[topics.relation[row]]
         if (step < 0).any():
             raise KgtrecError("expected questions with a time, to score them per time, found some without")
-        _, first, group = np.unique(step, return_index=True, return_inverse=True)
+        _, first, place = np.unique(step, return_index=True, return_inverse=True)
         _, _, times, time = qualifiers_of(topics.relations)
-        return Breakdown(group.astype(np.int32), len(first), {per: times.decode(time[relation[first]])})
+        return Breakdown(place.astype(np.int32), len(first), {per: times.decode(time[relation[first]])})
     if per == "side":
         code, labels = (~topics.is_head[row]).astype(np.int32), labels_of(SIDES)
     elif per == "relation":

@@ -185,10 +185,10 @@ def read_collection(folder: PathLike) -> Collection:
     questions = read_topics(path / "topics.tsv").questions().recoded(entities=entities, relations=relations)
     qrels = _read_qrels(path / "qrels.txt", questions)
     filtered = FilteredAnswers(*_read_codes(path / "known.parquet"))
-    train = Triples(*_read_codes(path / "train.parquet"), entities, relations)
+    train = _read_triples(path / "train.parquet", questions)
     held = None
     if manifest["files"].keys() >= {*_HELD}:
-        valid, left_out = (Triples(*_read_codes(path / name), entities, relations) for name in _HELD)
+        valid, left_out = (_read_triples(path / name, questions) for name in _HELD)
         held = valid, left_out
     own = manifest.get("report", {}), labels, manifest["fingerprint"]
     collection = Collection(questions, qrels, filtered, categories, train, *own, held)
@@ -377,6 +377,11 @@ def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
     except (KeyError, ValueError) as error:
         raise FormatError(f"expected a category and two numbers for each relation, found {error}", path) from None
     return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
+
+
+def _read_triples(path: Path, questions: Questions) -> Triples:
+    head, relation, tail = _read_codes(path)
+    return Triples(head, relation, tail, questions.entities, questions.relations)
 
 
 def _read_codes(path: Path) -> list[NDArray[Any]]:

@@ -122,3 +122,15 @@ def test_times_far_apart_and_long_histories_keep_their_order():
     model = fit_baseline("recent", baseline("recent").facts(collection), decay=0)
     counted = model.scores(collection.questions, np.array([3]))[0]
     assert counted[collection.entities.encode(["x"])[0]] == pytest.approx(math.log2(1000))
+
+
+@given(_quads, _quads, st.sampled_from(["tied", "frequent"]))
+def test_scores_of_a_question_do_not_depend_on_others_in_its_block(train, test, unseen):
+    """The same bits alone and among all; finite, and in a new array."""
+    collection = collection_of(train, [], test)
+    model = fit_baseline("recent", baseline("recent").facts(collection), unseen=unseen)
+    rows = np.arange(len(collection.questions))
+    whole = model.scores(collection.questions, rows)
+    assert np.isfinite(whole).all()
+    alone = [model.scores(collection.questions, rows[row : row + 1]) for row in rows]
+    assert np.concatenate(alone).tobytes() == whole.tobytes()
