@@ -9,7 +9,7 @@ from typing import Any
 
 from kgtrec.data.triples import Splits, Triples, refuse_qualified
 from kgtrec.errors import FormatError, KgtrecError, in_file, one_of, warn
-from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
+from kgtrec.formats.files import PathLike, name_as_text, reading, sha256_of, suffixes
 from kgtrec.formats.lines import WHITESPACE, Lines, read_fields
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
@@ -224,8 +224,10 @@ def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noq
     if kind == "ogb":
         return [Path(path), *(tails_beside(path) if suffixes(path)[0] == ".npy" else mapping_files(path))]
     dictionaries = {"openke": OPENKE_DICTIONARIES, "libkge": LIBKGE_DICTIONARIES}
-    if kind == "tsv":
-        return [Path(path), *dictionaries_beside(path)]
+    if kind == "tsv" and Path(path).is_file():
+        with reading(path) as stream:
+            is_timed = layout_of(Lines(str(path), stream.readline()))
+        return [Path(path), *(dictionaries_beside(path) if is_timed else ())]
     return [Path(path), *(beside(path, name) for name in dictionaries.get(kind, ()))]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, in_file
@@ -114,7 +115,7 @@ def _labels(path: Path, greatest: int) -> Vocabulary:
     places = np.full(max(greatest, int(codes.max(initial=-1))) + 1, -1)
     once = first_places(Vocabulary.encoding(label)[1].astype(np.int64))
     places[codes[once]] = once
-    numbers = pc.cast(pa.array(np.arange(len(places))), pa.string())
-    own = label.take(pa.array(places, mask=places < 0))
+    own = np.arange(len(places))
+    either = pa.concat_arrays([label, pc.cast(arrow_of(own), pa.string())])
     with in_file(path):
-        return Vocabulary.of(pc.coalesce(own, numbers))
+        return Vocabulary.of(either.take(arrow_of(np.where(places < 0, len(label) + own, places))))

@@ -276,7 +276,8 @@ def test_the_graph_has_each_distinct_fact_in_both_directions(graph):
             "popularty",
             {},
             "expected a baseline of popularity, inverse, "
-            "neighbours, rules, svd, rescal, random, constant, found 'popularty'; did you mean popularity?",
+            "neighbours, rules, svd, rescal, random, constant, recent, "
+            "recent-single-step, found 'popularty'; did you mean popularity?",
         ),
         ("svd", {"factor": 3}, "svd has no option 'factor'; did you mean factors?; its options: factors"),
         ("popularity", {"k": 3}, "popularity has no option 'k'; its options: none"),
