@@ -361,7 +361,8 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
     else:
         count = count_of(sample, len(full), what="a sample", whole=False)
         chosen[np.argsort(triple_keys(full, seed))[count:]] = False  # whatever the order of lines
-    counts = [np.bincount(full.relation[rows], minlength=len(full.relations)) for rows in (chosen, slice(None))]
+    relation, relations = plain(full).relation, plain(full).relations
+    counts = [np.bincount(relation[rows], minlength=len(relations)) for rows in (chosen, slice(None))]
     return chosen, {
         "triples": int(chosen.sum()),
         "of": len(full),

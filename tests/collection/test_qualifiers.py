@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.collection.questions import build_questions
+from kgtrec.data.pool import Pool
 from kgtrec.data.triples import FILTERS, SPLITS, Triples, plain, qualifiers_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.triples import read_triples
+from kgtrec.pooling.trivial import judge_trivial, trivial_counts
 from kgtrec.ranking.rank import rank_scores
 
 TRAIN = [("ann", "in", "rome", "1"), ("bob", "in", "rome", "1"), ("ann", "in", "oslo", "2")]
@@ -167,3 +169,26 @@ def test_scores_per_time_need_times():
     ranks = rank_scores(static, np.zeros((2, 3)), questions=static, entities=static).answer_ranks
     with pytest.raises(KgtrecError, match="expected questions with a time"):
         evaluate(static, ranks, "micro.MRR", per="time")
+
+
+def trivial_of(train, test, pooled):
+    """The rules that judge some triples as trivial, by observed types, in the words of a person."""
+    collection = build_questions(Triples.of(train), test=Triples.of(test))
+    triples = Triples.of(pooled).recoded(entities=collection.entities, relations=collection.relations)
+    each, none = np.arange(len(triples)), np.zeros(len(triples), np.int32)
+    asked = collection.questions.rows(none > 0, triples.relation, triples.head)
+    pool = Pool.of(triples, each, asked.astype(np.int32), none, each + 1, ["mine"], collection.questions)
+    automatic = judge_trivial(pool, collection, by="types", observed=True)
+    return [automatic.rules[code] if code >= 0 else "" for code in automatic.rule], trivial_counts(pool, automatic)
+
+
+def test_types_are_observed_at_all_times():
+    """What was a town in 1 is one in 2: the same rules as without times, and one line for the relation."""
+    train = [("ann", "in", "rome"), ("bob", "in", "oslo"), ("ann", "likes", "tea")]
+    test, pooled = [("ann", "in", "oslo")], [("ann", "in", "tea"), ("ann", "in", "rome")]
+    dated = [[(*row, time) for row in rows] for rows, time in ((train, "1"), (test, "2"), (pooled, "2"))]
+    without, with_times = trivial_of(train, test, pooled), trivial_of(*dated)
+    assert without[0] == with_times[0] == ["", "observed tail type"]
+    assert [table.data.to_pydict() for table in without[1].tables()] == [
+        table.data.to_pydict() for table in with_times[1].tables()
+    ]
