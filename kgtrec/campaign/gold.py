@@ -20,7 +20,7 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic, Campaign
 from kgtrec.data.judgements import NOT_YET, Gold
 from kgtrec.data.pool import Pool
-from kgtrec.data.triples import triple_keys
+from kgtrec.data.triples import plain, triple_keys
 from kgtrec.errors import KgtrecError, counted, legible
 from kgtrec.formats.output.folders import GOLD
 from kgtrec.kernels.sampling.proportions import wilson_interval
@@ -154,7 +154,7 @@ def _guesses(campaign: Campaign, is_gold: NDArray[np.bool_]) -> list[tuple[str, 
     is_head = asked.is_head[question]
     entity = np.where(is_head, triples.head, triples.tail)
     values = {
-        "its relation": triples.relation,
+        "its relation": plain(triples).relation,
         "the side that is asked for": is_head,
         "how many candidates its question has": np.bincount(question)[question],
         "how many answers to its question are known": np.bincount(

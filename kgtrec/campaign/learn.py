@@ -21,7 +21,7 @@ from kgtrec.data.judgements import NO, YES
 from kgtrec.data.machines import MachineVerdicts
 from kgtrec.data.questions import completed_rows
 from kgtrec.data.table import Column, Table
-from kgtrec.data.triples import label_hashes, triple_keys
+from kgtrec.data.triples import label_hashes, plain, triple_keys
 from kgtrec.errors import KgtrecError, counted
 from kgtrec.formats.files import kgtrec_version
 from kgtrec.kernels.statistics.calibration import fold_of, phi_of
@@ -131,7 +131,8 @@ def learn(
         )
     weight = 1.0 / campaign.chance[rows]
     x = np.stack(list(features.values()), axis=1)[rows]
-    relation = pool.triples.relations.byte_order[pool.triples.relation[rows]]
+    triples = plain(pool.triples)
+    relation = triples.relations.byte_order[triples.relation[rows]]
     question, _, triple = completed_rows(pool.questions, pool.triples)
     fold = fold_of(label_hashes(pool.questions.ids), _FOLDS, seed)[question]
     fits = _fitted(x, relation, label, weight, folds_of_triples(triple, fold, len(pool))[rows])

@@ -29,7 +29,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, completed_rows, completions
 from kgtrec.data.table import Column, Result, Table
-from kgtrec.data.triples import FILTERS, Triples
+from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, require
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
@@ -423,8 +423,9 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     judged = Qrels.of(qrels.question, code, qrels.grade, asked.ids, entities)
     # filtered answers of the collection's own questions are triples, which may answer one of these too
     filtered = collection.questions.triples(collection.filtered.question, collection.filtered.entity)
-    parts = [(filtered.take(collection.filtered.split == split), split) for split in range(len(FILTERS))]
-    parts += [(collection.train, 0), (triples_of(collection.qrels, collection.questions), 2)]
+    parts = [(filtered.take(collection.filtered.split == split), split) for split in range(len(SPLITS))]
+    answers = triples_of(collection.qrels, collection.questions)
+    parts += [(collection.train, 0), (answers, 2)]
     if further is not None:
         own = further.recoded(entities=entity_names(collection), relations=relations)
         own = own.take((own.head >= 0) & (own.relation >= 0) & (own.tail >= 0))
@@ -436,14 +437,16 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
         question, entity = completions(asked, triples)
         keys = question * n + entity
         is_judged = is_among(keys, pairs)
-        if FILTERS[split] in ("train", "valid"):  # a left-out answer that is judged is an answer here
+        if split < 2:  # a left-out answer that is judged is an answer here
             _require_candidates(asked, question, entity, is_judged)
-        rows.append(keys[~is_judged] * len(FILTERS) + split)
-    pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(FILTERS))
+        rows.append(keys[~is_judged] * len(SPLITS) + split)
+    pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(SPLITS))
     question, entity = np.divmod(pair, n)
     everything = FilteredAnswers(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
-    own, labels, training = collection.train, collection.labels, collection.training
-    return Collection(asked, judged, everything, collection.categories, own, {}, labels, training=training)
+    held = collection.held and (collection.held[0], collection.held[1].joined(answers))
+    graphs = {"training": collection.training, "held": held}
+    categories, train, labels = collection.categories, collection.train, collection.labels
+    return Collection(asked, judged, everything, categories, train, {}, labels, **graphs)
 
 
 def deepest_rank(pool: Pool) -> int:

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from kgtrec.campaign.tasks import names_of
-from kgtrec.campaign.wording import readable
+from kgtrec.campaign.wording import readable, template_of
 from kgtrec.data.campaign import template_parts
 from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
 from kgtrec.errors import KgtrecError
 
 _ASKED = "what"  # stands for the answer
+
+
+def _in_words(relation: str) -> str:
+    return f"{{head}} {readable(relation)} {{tail}}"
 
 
 def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
@@ -53,7 +57,9 @@ def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapp
     for relation in np.unique(asked.relation).tolist():
         label = asked.relations[relation]
         try:
-            parts[relation] = template_parts(templates.get(label, f"{{head}} {readable(label)} {{tail}}"))
+            parts[relation] = template_parts(
+                template_of(templates, label, lambda plain: f"{{head}} {readable(plain)} {{tail}}")
+            )
         except KgtrecError as error:
             raise KgtrecError(f"relation {label!r}: {error}") from None
     queries = []

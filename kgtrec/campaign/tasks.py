@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.adjudicate import by_question, queue_of, sides_of
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.wording import JOINTED, draft_template, readable, relations_in, template_for
+from kgtrec.campaign.wording import JOINTED, draft_template, readable, relations_in, template_of
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements, Tasks
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
 
@@ -88,7 +88,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     for relation, rows in zip(relations, np.split(order, starts[1:]), strict=bool(len(relations))):
         label = triples.relations[relation]
         try:
-            parts = template_parts(template_for(label, templates, names))
+            parts = template_parts(template_of(templates, label, names=names))
         except KgtrecError as error:
             raise KgtrecError(f"relation {label!r}: {error}") from None
         chosen = arrow_of(rows)
@@ -130,7 +130,7 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
     They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule
     judges do not count.
     """
-    triples = campaign.pool.triples.take(campaign.automatic.for_people)
+    triples = plain(campaign.pool.triples.take(campaign.automatic.for_people))
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
     lacking: Counter[str] = Counter()
     for relation, count in zip(triples.relations, counts.tolist(), strict=True):

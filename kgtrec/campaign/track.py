@@ -28,6 +28,7 @@ from kgtrec.data.judgements import (
 )
 from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Result, Table
+from kgtrec.data.triples import plain
 
 STEPS = ("init", "people", "assign", "judge", "adjudicate", "qrels")  # the next step is the first that is not done
 
@@ -115,9 +116,10 @@ def track(campaign: Campaign) -> CampaignProgress:
     pool, people, judgements = campaign.pool, campaign.people, campaign.judgements
     decisions = decisions_of(campaign)
 
-    ordered = pool.questions.relations.byte_order[pool.triples.relation]
+    triples = plain(pool.triples)
+    ordered = triples.relations.byte_order[triples.relation]
     _, first, relation = np.unique(ordered, return_index=True, return_inverse=True)
-    labels = pool.questions.relations.decode(pool.triples.relation[first]).to_pylist()
+    labels = triples.relations.decode(triples.relation[first]).to_pylist()
     group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
     side = (~pool.questions.is_head[group]).astype(np.intp)
     lacking = relations_without_template(campaign)

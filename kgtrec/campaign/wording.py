@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
-from kgtrec.data.campaign import SLOTS, template_parts
+from kgtrec.data.campaign import SLOTS, TIME_SLOT, template_parts
 from kgtrec.data.queries import is_query, read_label
+from kgtrec.data.triples import BETWEEN
 from kgtrec.kernels.triples.queries import STRUCTURES, letters
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -48,15 +49,8 @@ def draft_template(relation: str) -> str:
     return query_template(relation, {}, {}) if is_query(relation) else f"Is this true: {_draft(relation)}?"
 
 
-def template_for(relation: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Find the template of a relation, or draft one; of a complex query from those of the relations in it."""
-    if relation in templates or not is_query(relation):
-        return templates.get(relation) or draft_template(relation)
-    return query_template(relation, templates, names)
-
-
 def relations_in(relation: str) -> list[str]:
-    """Return the relations that a complex query is made of, without signs of direction; another relation alone.
+    """Return the relations that a complex query is made of, without signs of direction; of another one the plain one.
 
     Examples
     --------
@@ -64,7 +58,7 @@ def relations_in(relation: str) -> list[str]:
     (['likes', 'sells'], ['likes'])
     """
     if not is_query(relation):
-        return [relation]
+        return [relation.partition(BETWEEN)[0]]
     name, labels = read_label(relation)
     return [label.lstrip("+-") for kind, label in zip(letters(STRUCTURES[name]), labels, strict=True) if kind == "r"]
 
@@ -113,6 +107,34 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
 
 def _draft(relation: str) -> str:
     return f"{{head}} | {readable(relation)} | {{tail}}"
+
+
+def template_of(
+    templates: Mapping[str, str],
+    relation: str,
+    draft: Callable[[str], str] = draft_template,
+    *,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """Return the template of a relation, in which its time is filled in: for ``{time}``, or in brackets at the end.
+
+    A relation's template is for all its times; one for a time alone goes before it, as it is. A complex query is put
+    into words by the templates of the relations in it, and the ``names`` of its anchors.
+
+    Examples
+    --------
+    >>> template_of({}, "born_in")
+    'Is this true: {head} | born in | {tail}?'
+    >>> template_of({"in": "Was {head} in {tail} in {time}?"}, "in @ 2014"), template_of({}, "in @ 2014")
+    ('Was {head} in {tail} in 2014?', 'Is this true: {head} | in | {tail}? (2014)')
+    """
+    if relation not in templates and is_query(relation):
+        return query_template(relation, templates, names or {})
+    plain, _, time = relation.partition(BETWEEN)
+    own = templates.get(relation) or templates.get(plain) or draft(plain)
+    time = time.replace("{", "(").replace("}", ")")  # braces stand for slots
+    in_brackets = time and TIME_SLOT not in own and relation not in templates
+    return f"{own} ({time})" if in_brackets else own.replace(TIME_SLOT, time or TIME_SLOT)
 
 
 def readable(label: str, *, is_entity: bool = False) -> str:

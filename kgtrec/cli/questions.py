@@ -24,6 +24,7 @@ from kgtrec.formats.queries import query_files
 from kgtrec.formats.triples import (
     FORMATS,
     describe_input,
+    find_edge_list,
     find_graphs,
     find_splits,
     input_files,
@@ -34,8 +35,8 @@ from kgtrec.formats.triples.rdf import LITERALS
 from kgtrec.report.progress import progress_bar
 
 _OF_TRIPLES = (
-    "training", "inference", "sides", "like", "repeated", "leaked", "unseen_entities", "unseen_relations", "sample", "seed",
-    "threshold", "categories_from",
+    "training", "inference", "sides", "like", "repeated", "leaked", "unseen_entities", "unseen_relations", "sample",
+    "seed", "threshold", "categories_from",
 )  # fmt: skip
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
 
@@ -137,6 +138,10 @@ def command(
     tail, is skipped. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
     of a public data set, which is downloaded if need be (kgtrec data list).
 
+    Facts may have a time in a fourth column, and a number after it, as RE-Net's, TLogic's and tkbc's have; labels of
+    numbers are read from entity2id.txt and relation2id.txt beside them. One file of facts with a time, such as TGB's
+    tkgl-icews_edgelist.csv, is split by it.
+
     With --train and --inference a model trained on one graph is asked about another with other entities: the candidates
     and the filter are those of the inference graph with its VALID and TEST. A folder of ILPC or InGram has both graphs.
 
@@ -156,6 +161,7 @@ def command(
     kgtrec questions ilpc2022/data/small --out C
     kgtrec questions FB15k-237-betae --queries FB15k-237-betae/test-queries.pkl --out C
     kgtrec questions train.txt valid.txt --queries valid-queries.pkl --out C
+    kgtrec questions RE-Net/data/YAGO --out C
     """
     refuse_idle(_OF_TRIPLES, "--queries", when=queries is not None)
     options |= {
@@ -180,8 +186,8 @@ def command(
         read["sample"] = read_triples(sample, **reading)
     given = [read[name] for name in SPLITS]
     if queries is None:
-        own = {"inference": read.get("inference"), "sample": read.get("sample", sample)}
-        collection = build_questions(*given, **own, **options)
+        options |= {"inference": read.get("inference"), "sample": read.get("sample", sample)}
+        collection = build_questions(*given, **options)
     else:
         collection = build_queries(queries, *given, ids=options["ids"])
     write_collection(
@@ -206,8 +212,8 @@ def command(
 
 def _files(
     paths: tuple[str, ...], training: str | None, inference: str | None
-) -> tuple[str, str | None, str | None, str]:
-    """Train, the inference graph if there is one, valid and test, as named or found in folders."""
+) -> tuple[str, str | None, str | None, str | None]:
+    """Train, the inference graph, if any, valid and test, as named or found in folders; or one file of all facts."""
     if (training is None) != (inference is None):
         raise KgtrecError(
             "expected --train TRAIN and --inference GRAPH together, found one of them; name the triples of a "
@@ -215,7 +221,9 @@ def _files(
         )
     found: tuple[PathLike | None, ...] = ()
     if training is None or inference is None:
-        if len(paths) == 1 and paths[0] != "-":
+        if len(paths) == 1 and (Path(paths[0]).is_file() or find_edge_list(paths[0])):
+            found = find_edge_list(paths[0]) or paths[0], None, None, None
+        elif len(paths) == 1 and paths[0] != "-":
             found = find_graphs(folder_of(paths[0], progress=progress_bar))
         elif len(paths) in (2, 3):
             found = paths[0], None, *(None, *paths[1:])[-2:]
@@ -230,7 +238,7 @@ def _files(
             f"{len(paths)}" + ("; with --inference the files VALID TEST, TEST, or none" if inference else "")
         )
     train, graph, valid, test = (None if path is None else str(path) for path in found)
-    return str(train), graph, valid, str(test)
+    return str(train), graph, valid, test
 
 
 def _inputs(paths: dict[str, Any], read: dict[str, Triples], form: str | None) -> list[dict[str, Any]]:

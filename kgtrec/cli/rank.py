@@ -57,7 +57,8 @@ def _sources() -> Iterator[str]:
 
 def _baselines() -> Iterator[str]:
     for record in BASELINES.values():
-        kind = " (a control: not part of all)" if record.is_control else ""
+        reason = "a control" if record.is_control else "for facts with a time"
+        kind = "" if record.is_in_all else f" ({reason}: not part of all)"
         yield f"{record.name}{kind}\n    {record.description}\n    {record.source}."
         for name, setting in record.options.items():
             choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
@@ -99,7 +100,8 @@ _system_options = stacked(
 @listing_option("--list-sources", "List the kinds of sources, what each reads and needs, and exit.", _sources)
 @option(
     "--baseline baselines",
-    "Also fit this baseline to the train triples and rank it; can be repeated. all: all except the controls.",
+    "Also fit this baseline to the train triples and rank it; can be repeated. all: all except the controls and those "
+    "for facts with a time.",
     multiple=True,
     metavar="NAME",
 )
@@ -271,7 +273,7 @@ def _baseline_systems(
     record = BASELINES[name]
     several = [key for key, value in settings.items() if isinstance(value, list)]
     combinations = record.combinations(settings)
-    models = enumerate(record.fitted(collection.train, combinations, seed, collection.training), 1)
+    models = enumerate(record.fitted(record.facts(collection), combinations, seed, collection.training), 1)
 
     def blocks(_: Collection, block: int | None) -> Iterator[ScoreBlock]:
         number, (own, model) = next(models)

@@ -17,7 +17,6 @@ from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, Rela
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, checked_sides, completed_rows, completions
 from kgtrec.data.triples import (
-    FILTERS,
     POLICIES,
     SPLITS,
     Splits,
@@ -25,6 +24,7 @@ from kgtrec.data.triples import (
     fingerprint_of,
     plain,
     qualifiers_of,
+    steps_of,
     triple_keys,
 )
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
@@ -222,11 +222,11 @@ def build_questions(
     qrels = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
     filtered = _filtered(questions, qrels, (_in_range(known, questions), splits.valid, full.take(~chosen)))
     report |= _counts(splits, test, questions, qrels, categories)
-    used = SPLITS if plain(questions) is questions else FILTERS
-    report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(used)}
+    report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(SPLITS)}
     return Collection(
-        questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint, training
-    )
+        questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint, training,
+        held=None if plain(questions) is questions else (splits.valid, full.take(~chosen)),
+    )  # fmt: skip
 
 
 def _triples(split: str, triples: Any) -> Triples:
@@ -475,7 +475,8 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
     else:
         count = count_of(sample, len(full), what="a sample", whole=False)
         chosen[np.argsort(triple_keys(full, seed))[count:]] = False  # whatever the order of lines
-    counts = [np.bincount(full.relation[rows], minlength=len(full.relations)) for rows in (chosen, slice(None))]
+    relation, relations = plain(full).relation, plain(full).relations
+    counts = [np.bincount(relation[rows], minlength=len(relations)) for rows in (chosen, slice(None))]
     return chosen, {
         "triples": int(chosen.sum()),
         "of": len(full),
@@ -505,20 +506,14 @@ def _among(full: Triples, sample: Triples) -> NDArray[np.bool_]:
 
 
 def _filtered(questions: Questions, qrels: Qrels, splits: Sequence[Triples]) -> FilteredAnswers:
-    """The completions of each split, each once, without the answers; then those of other times, without these."""
+    """The completions of each split, each once, without the answers."""
     split = np.repeat(np.arange(len(splits)), [len(triples) for triples in splits])
     facts = splits[0].joined(*splits[1:])
     question, entity, row = completed_rows(questions, facts)
-    width, n = len(questions.entities), len(FILTERS)
+    width, n = len(questions.entities), len(SPLITS)
     pairs = question.astype(np.int64) * width + entity
     answers = qrels.question.astype(np.int64) * width + qrels.entity
     rows = distinct((pairs * n + split[row])[~is_among(pairs, answers)])
-    if plain(questions) is not questions:
-        facts = plain(facts.joined(questions.triples(qrels.question, qrels.entity)))
-        question, entity, _ = completed_rows(plain(questions), facts.take(first_places(facts.keys())))
-        others = question.astype(np.int64) * width + entity
-        others = others[~is_among(others, answers)]
-        rows = np.sort(np.concatenate([rows, others[~is_among(others, rows // n)] * n + n - 1]))
     question, entity = (codes.astype(np.int32) for codes in np.divmod(rows // n, width))
     return FilteredAnswers(question, entity, (rows % n).astype(np.int8))
 
@@ -536,7 +531,7 @@ def _counts(
         "triples": {**_lengths(splits), "test": len(test)},
         "entities": len(splits.entities),
         "relations": len(relations),
-        **({"times": len(times)} if relations is not splits.relations else {}),
+        **({"times": len(times), "time_range": _time_range(splits)} if relations is not splits.relations else {}),
         "questions": {side: int(mask.sum()) for side, mask in sides.items()},
         "answers": len(qrels),
         "answers_per_question": {
@@ -560,6 +555,18 @@ def _counts(
             for code, name in [*enumerate(CATEGORIES), (-1, "none")]
         },
     }
+
+
+def _time_range(splits: Splits) -> dict[str, list[str]]:
+    """The first and the last time of each split that has one."""
+    step, (_, _, qualifiers, own) = steps_of(splits.relations), qualifiers_of(splits.relations)
+    found = {}
+    for name in SPLITS:
+        used = np.unique(getattr(splits, name).relation)
+        used = used[step[used] >= 0]
+        ends = [used[np.argmin(step[used])], used[np.argmax(step[used])]] if len(used) else []
+        found[name] = [qualifiers[own[relation]] for relation in ends]
+    return {name: ends for name, ends in found.items() if ends}
 
 
 def _lengths(splits: Splits) -> dict[str, int]:

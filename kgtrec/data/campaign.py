@@ -179,6 +179,8 @@ def rule_for_links(settings: Mapping[str, Any], role: str) -> str:
 
 
 SLOTS = ("{head}", "{tail}")
+#: what a template may have too, for facts with a time
+TIME_SLOT = "{time}"
 _SLOT = re.compile(r"(\{head\}|\{tail\})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
@@ -186,7 +188,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 def template_parts(template: str) -> tuple[str, ...]:
     """Return the template split at its slots, which are parts too; the joined parts give the template again.
 
-    Only the two slots have a meaning. A template is never passed to ``str.format``, which would evaluate
+    Only the two slots have a meaning here, and ``{time}`` in :func:`kgtrec.campaign.wording.template_of`. A template is never passed to ``str.format``, which would evaluate
     ``{head.__class__}``, and the names put into the slots are not parsed again, so that they may contain braces.
 
     Raises
@@ -209,9 +211,9 @@ def template_parts(template: str) -> tuple[str, ...]:
             f"expected a template with {{head}} and {{tail}}, found no {' and no '.join(missing)} in {template!r}"
         )
     for part in parts:
-        if part not in SLOTS and (braces := re.search(r"\{[^{}]*\}?|\}", part)):
+        if part not in SLOTS and (braces := re.search(r"\{[^{}]*\}?|\}", part.replace(TIME_SLOT, ""))):
             raise KgtrecError(
-                f"expected nothing but {{head}} and {{tail}} in braces, found {braces[0]!r} in {template!r}"
+                f"expected nothing but {{head}}, {{tail}} and {{time}} in braces, found {braces[0]!r} in {template!r}"
             )
     if control := _CONTROL.search(template):
         raise KgtrecError(f"expected a template of one line of text, found {control[0]!r} in {template!r}")

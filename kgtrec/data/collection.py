@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from kgtrec.data.columns import Columns
 from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import Questions
-from kgtrec.data.triples import FILTERS, SPLITS, Triples, fingerprint_of
+from kgtrec.data.questions import Questions, completed_rows
+from kgtrec.data.triples import FILTERS, SPLITS, Triples, fingerprint_of, plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, require
-from kgtrec.kernels.integer_keys import distinct, is_among_sorted
+from kgtrec.kernels.integer_keys import distinct, first_places, is_among, is_among_sorted
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
@@ -30,7 +30,7 @@ class FilteredAnswers(Columns):
 
     question: NDArray[np.int32]  # (n,) row in Questions
     entity: NDArray[np.int32]  # (n,) row in entities
-    split: NDArray[np.int8]  # (n,) row in FILTERS: train, valid, test (triples left out by sampling), or other times
+    split: NDArray[np.int8]  # (n,) row in SPLITS: train, valid, or test (triples left out by sampling)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +67,8 @@ class Collection:
     # train is the graph of the candidates; None: the model was trained on train
     training: Triples | None = None
     missing_links: MissingLinks | None = None  # of complex queries
+    #: where relations have qualifiers, such as times: the triples of valid, and those of test that sampling left out
+    held: tuple[Triples, Triples] | None = None
 
     def __post_init__(self) -> None:
         if not self.fingerprint:
@@ -103,9 +105,28 @@ class Collection:
         return rows
 
     def filtered_pairs(self, splits: Sequence[str]) -> Pairs:
-        """Return the pairs that some splits filter."""
+        """Return the pairs that some splits, or facts of other times, filter."""
         rows = np.isin(self.filtered.split, [FILTERS.index(split) for split in splits])
-        return Pairs(self.filtered.question[rows], self.filtered.entity[rows], self.questions.ids, self.entities)
+        question, entity = self.filtered.question[rows], self.filtered.entity[rows]
+        if FILTERS[-1] in splits:
+            others = np.divmod(self._other_times, len(self.entities))
+            question, entity = (
+                np.concatenate([own, more.astype(np.int32)])
+                for own, more in zip((question, entity), others, strict=True)
+            )
+        return Pairs(question, entity, self.questions.ids, self.entities)
+
+    @cached_property
+    def _other_times(self) -> NDArray[np.int64]:
+        """Pairs that hold under other qualifiers only; found when they are asked for, since they may be very many."""
+        asked, width = plain(self.questions), len(self.entities)
+        if asked is self.questions:
+            return np.zeros(0, np.int64)
+        facts = plain(self.facts(SPLITS))
+        question, entity, _ = completed_rows(asked, facts.take(first_places(facts.keys())))
+        now = [(each.question.astype(np.int64) * width + each.entity) for each in (self.qrels, self.filtered)]
+        pairs = question.astype(np.int64) * width + entity
+        return np.sort(pairs[~is_among(pairs, np.concatenate(now))])
 
     def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find the pairs that are answers, and those that are no candidates: filtered by a split, and no answers.
@@ -118,6 +139,26 @@ class Collection:
         pairs = self.filtered_pairs(filtered_by)
         filtered = distinct(pairs.question.astype(np.int64) * width + pairs.entity)
         return answers, filtered[~is_among_sorted(filtered, answers)]
+
+    def facts(self, splits: Sequence[str]) -> Triples:
+        """Return the triples of some splits, where relations have qualifiers.
+
+        Raises
+        ------
+        CollectionError
+            If those of valid, and those that sampling left out, are not held.
+        """
+        if self.held is None:
+            raise CollectionError(
+                "expected a collection of facts with a time, and its facts of valid, found one without; build it from "
+                "such facts with kgtrec questions"
+            )
+        is_answer = self.qrels.grade >= 1
+        test = self.questions.triples(self.qrels.question[is_answer], self.qrels.entity[is_answer])
+        valid, left_out = self.held
+        of_split = {"train": (self.train,), "valid": (valid,), "test": (test, left_out)}
+        first, *others = (part for split in splits for part in of_split[split])
+        return first.joined(*others)
 
     @property
     def is_alignment(self) -> bool:

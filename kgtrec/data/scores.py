@@ -29,7 +29,7 @@ _POPULATIONS = {
 OF_POPULARITY = ("popularity", "anchor-popularity")  # cut at quantiles
 QUANTILES = 4  # unless others are asked for
 BREAKDOWNS = (
-    "question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link", "seen", "missing-links",
+    "question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link", "seen", "time", "missing-links",
 )  # fmt: skip
 #: fields of one number per value
 _PER_VALUE = ("least", "most", "low", "high", "effective")
@@ -98,7 +98,7 @@ class Scores(Framed, PlottedResult):
     def figures(self) -> tuple[Figure, ...]:
         """Draw totals as systems with intervals, a panel per measure, and breakdowns as a heat map per measure.
 
-        Strata of popularity are drawn as a line per system, with the intervals.
+        Strata of popularity, and times, are drawn as a line per system, with the intervals.
 
         Raises
         ------
@@ -129,9 +129,10 @@ class Scores(Framed, PlottedResult):
         def drawn(place: int, measure: str) -> Figure:
             own = data.filter(pc.equal(data["measure"], measure))
             shown = {"key": f"by-{per}-{place + 1}-{key_text(measure)}", "title": f"{measure} by {per}"}
-            if per in OF_POPULARITY:
+            if per in (*OF_POPULARITY, "time"):
                 better = imported("measures.names", "better_of")(measure)
-                what = f"degree in train of the {'answer' if per == 'popularity' else 'anchor'}"
+                of = {"popularity": "degree in train of the answer", "time": "time"}
+                what = of.get(per, "degree in train of the anchor")
                 shown["caption"] = f"{measure} of each system by {what}."
                 shown["caption"] += f" Bars: intervals over {self.population}." if self.population else ""
                 y = measure + " (lower is better)" * (better == "lower")

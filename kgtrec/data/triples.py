@@ -20,6 +20,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.sampling.random_order import Keys, hashed, hashes_of_texts
+from kgtrec.kernels.triples.time_steps import time_steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,22 @@ def qualifiers_of(relations: Vocabulary) -> tuple[Vocabulary, NDArray[np.int32],
     parts = pc.split_pattern(pc.binary_join_element_wise(labels, *labels_of([BETWEEN, ""])), BETWEEN, max_splits=1)
     own = pc.replace_substring_regex(pc.list_element(parts, 1), f"(^|{BETWEEN})$", "")
     return *Vocabulary.encoding(pc.list_element(parts, 0)), *Vocabulary.encoding(own)
+
+
+@lru_cache(maxsize=8)
+def steps_of(relations: Vocabulary) -> NDArray[np.int64]:
+    """Return the (n,) time of each relation as a whole number, in the order of times; -1 for one without qualifier.
+
+    Examples
+    --------
+    >>> steps_of(Vocabulary.of(["knows @ 2001", "knows", "met @ 1999"])).tolist()
+    [1, -1, 0]
+    """
+    _, _, qualifiers, own = qualifiers_of(relations)
+    labels = qualifiers.labels.to_pylist()
+    steps = np.full(len(labels), -1, np.int64)
+    steps[[row for row, label in enumerate(labels) if label]] = time_steps([label for label in labels if label])
+    return steps[own]
 
 
 class _Related(Protocol):
@@ -231,6 +248,35 @@ class Splits:
         entities = train.entities.extended(valid.entities.labels).extended(test.entities.labels)
         relations = train.relations.extended(valid.relations.labels).extended(test.relations.labels)
         return cls(*(split.recoded(entities=entities, relations=relations) for split in (train, valid, test)))
+
+    @classmethod
+    def by_time(cls, facts: Triples, shares: tuple[float, float] = (0.7, 0.85)) -> Splits:
+        """Cut facts with a time at two quantiles of their times, as TGB does; facts of one time stay together.
+
+        Raises
+        ------
+        KgtrecError
+            If a fact has no time, or a part has no fact.
+
+        References
+        ----------
+        Gastinger et al. (2024), TGB 2.0, arXiv:2406.09639.
+
+        Examples
+        --------
+        >>> facts = Triples.of([("ann", "in", "rome", str(day)) for day in range(10)])
+        >>> [len(part) for part in (lambda cut: (cut.train, cut.valid, cut.test))(Splits.by_time(facts))]
+        [7, 2, 1]
+        """
+        step = steps_of(facts.relations)[facts.relation]
+        if not len(step) or step.min() < 0:
+            raise KgtrecError("expected facts with a time, to split them by it, found one without")
+        # of facts and their inverses, which TGB adds before it cuts
+        first, last = np.quantile(np.repeat(step, 2), shares)
+        part = (step > first).astype(np.int8) + (step > last)
+        if len(sizes := np.unique(part)) < len(SPLITS):
+            raise KgtrecError(f"expected times enough for train, valid and test, found facts for {len(sizes)} of them")
+        return cls(*(facts.take(part == code) for code in range(len(SPLITS))))
 
     @property
     def entities(self) -> Vocabulary:

@@ -65,12 +65,13 @@ def evaluate(
         Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
         ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.
     per : str, optional
-        "question", "answer", "side", "relation", "category", "popularity", "anchor-popularity", "half-link", "seen" or
-        "missing-links": one value for each of these instead of one total. All but the first two need a collection.
-        Popularity is the degree in train, of the answer or of the question's anchor; half-link says which of (anchor,
-        relation) and (relation, answer) train triples have: both, that of the anchor, that of the answer, or none;
-        missing-links how many links of the easiest explanation of an answer to a complex query have to be predicted,
-        for each structure. Measures over questions have no strata of answers: popularity, half-link, missing-links.
+        "question", "answer", "side", "relation", "category", "popularity", "anchor-popularity", "half-link", "seen",
+        "time" or "missing-links": one value for each of these instead of one total. All but the first two need a
+        collection. Popularity is the degree in train, of the answer or of the question's anchor; half-link says which
+        of (anchor, relation) and (relation, answer) train triples have: both, that of the anchor, that of the answer,
+        or none; missing-links how many links of the easiest explanation of an answer to a complex query have to be
+        predicted, for each structure. Measures over questions have no strata of answers: popularity, half-link,
+        missing-links. Times are in their order.
     quantiles : int, optional
         How many strata of popularity (default: 4), of about as many answers each; equal degrees are never separated.
     collection : Collection, optional

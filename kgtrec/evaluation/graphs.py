@@ -17,7 +17,7 @@ from kgtrec.errors import KgtrecError, between_0_and_1, warn
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import PathLike
-from kgtrec.kernels.statistics.training_seeds import deviation, seeds_reach
+from kgtrec.kernels.statistics.training_seeds import deviation
 
 RANKS = "ranks"  # the folder in that of a collection
 
@@ -145,11 +145,14 @@ def _cube(data: pa.Table, graphs: list[str]) -> tuple[list[str], list[str], NDAr
 def _means(
     labels: Mapping[str, Sequence[str]], measures: list[str], cube: NDArray[np.float64], confidence: float
 ) -> pa.Table:
-    """A row for each label and measure: the mean over graphs, and its interval."""
+    """A row for each label and measure: the mean over graphs, and its interval, Student's t; NaN for one graph."""
+    from scipy.special import stdtrit
+
     n = (~np.isnan(cube)).sum(axis=2).ravel()
     own = [values[~np.isnan(values)] for values in cube.reshape(-1, cube.shape[2])]
     mean = np.array([values.mean() if len(values) else np.nan for values in own])
-    reach = seeds_reach(np.array([deviation(values) for values in own]), n, confidence)
+    error = np.array([deviation(values) for values in own]) / np.sqrt(np.maximum(n, 1))
+    reach = error * stdtrit(np.maximum(n - 1, 1), (1 + confidence) / 2)
     names = {name: np.repeat(np.array(each, object), len(measures)) for name, each in labels.items()}
     ends = {"value": mean, "low": mean - reach, "high": mean + reach}
     return pa.table({**names, "measure": measures * (len(n) // len(measures)), "graphs": n, **ends})

@@ -14,7 +14,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.run import AnyRun
-from kgtrec.data.triples import SPLITS, Triples, plain
+from kgtrec.data.triples import SPLITS, Triples, plain, qualifiers_of, steps_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import counted
 from kgtrec.evaluation.matching import MatchedSystem
@@ -294,7 +294,7 @@ def doubtful_triples(collection: Collection) -> list[str]:
     train, qrels = plain(collection.train), collection.qrels
     asked = (qrels.grade >= 1) & ~collection.questions.is_head[qrels.question]  # each test triple is asked for twice
     test = plain(collection.questions.triples(qrels.question[asked], qrels.entity[asked]))
-    doubts = []
+    doubts = _early(collection)
     if len(test) > len(train) > 0:
         doubts.append(
             f"test has {len(test):,} triples and train {len(train):,}: are the files in the order train, valid, test?"
@@ -313,6 +313,22 @@ def doubtful_triples(collection: Collection) -> list[str]:
         )
     doubts += _unlike_forms(entity_names(collection), "entities") + _unlike_forms(train.relations, "relations")
     return doubts
+
+
+def _early(collection: Collection) -> list[str]:
+    """What to say of questions whose time is not after all times of train."""
+    step, (_, _, qualifiers, own) = steps_of(collection.relations), qualifiers_of(collection.relations)
+    train = step[collection.train.relation]
+    asked = collection.questions.relation
+    early = (step[asked] >= 0) & (step[asked] < train.max(initial=-1))
+    if not early.any():
+        return []
+    latest = collection.train.relation[np.argmax(train)]
+    return [
+        f"{early.sum():,} of {len(asked):,} questions are of a time before the last of train, such as "
+        f"{qualifiers[own[asked[np.argmax(early)]]]} before {qualifiers[own[latest]]}: systems that learn from later "
+        "facts complete known times rather than forecast; is that meant?"
+    ]
 
 
 def _unlike_forms(labels: Vocabulary, what: str) -> list[str]:

@@ -16,7 +16,7 @@ from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS, OF_POPULARITY
-from kgtrec.data.triples import plain
+from kgtrec.data.triples import plain, qualifiers_of, steps_of
 from kgtrec.errors import KgtrecError, MeasureError, one_of, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
@@ -208,6 +208,13 @@ def breakdown_of(
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
     topics, row = collection.questions, collection.topics_of(qrels.questions)
+    if per == "time":
+        relation, step = topics.relation[row], steps_of(topics.relations)[topics.relation[row]]
+        if (step < 0).any():
+            raise KgtrecError("expected questions with a time, to score them per time, found some without")
+        _, first, place = np.unique(step, return_index=True, return_inverse=True)
+        _, _, times, time = qualifiers_of(topics.relations)
+        return Breakdown(place.astype(np.int32), len(first), {per: times.decode(time[relation[first]])})
     if per == "side":
         code, labels = (~topics.is_head[row]).astype(np.int32), labels_of(SIDES)
     elif per == "seen":

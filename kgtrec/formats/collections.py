@@ -5,11 +5,13 @@
 ``qrels.txt``         ``question 0 entity grade``
 ``entities.txt``      one label per line, row = code; or ``entities.tsv``, ``id TAB label``, if entities have ids
 ``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
-``known.parquet``     ``question, entity`` (rows), ``split`` (0 train, 1 valid, 2 left-out test, 3 at other times)
+``known.parquet``     ``question, entity`` (rows), ``split`` (0 train, 1 valid, 2 left-out test)
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
 ``training.parquet``  of an inductive collection: the same of the graph that a model was trained on, where train is the
                       graph of the candidates; relations of the collection, entities of ``training_entities.txt``
 ``links.parquet``     of complex queries: ``question, entity`` (rows), ``missing`` links of the easiest explanation
+``valid.parquet``     the same for valid, and ``left-out.parquet`` for test triples that sampling left out, where
+                      relations have qualifiers, such as times
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -83,6 +85,7 @@ FORMAT_VERSION = 2
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", "links.parquet")
 _TRAINING, _TRAINING_ENTITIES = _OF_TRAINING = ("training.parquet", "training_entities.txt")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
+_HELD = ("valid.parquet", "left-out.parquet")
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
 _LINKS = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("missing", pa.int8())])
@@ -154,7 +157,8 @@ def write_collection_parts(
         stream.write(lines_of(*columns, between="\t"))
     _write_relations(folder / "relations.tsv", collection)
     _write_codes(folder / "known.parquet", _FILTERED, filtered.question, filtered.entity, filtered.split)
-    _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
+    for name, triples in zip(("train.parquet", *_HELD), (train, *(collection.held or ())), strict=False):
+        _write_codes(folder / name, _TRAIN, triples.head, triples.relation, triples.tail)
     if (training := collection.training) is not None:
         _write_codes(folder / _TRAINING, _TRAIN, training.head, training.relation, training.tail)
         with writing(folder / _TRAINING_ENTITIES) as stream:
@@ -200,15 +204,16 @@ def read_collection(folder: PathLike) -> Collection:
     questions = read_topics(path / "topics.tsv").questions().recoded(entities=entities, relations=relations)
     qrels = _read_qrels(path / "qrels.txt", questions)
     filtered = FilteredAnswers(*_read_codes(path / "known.parquet"))
-    head, relation, tail = _read_codes(path / "train.parquet")
-    train = Triples(head, relation, tail, entities, relations)
-    training = None
+    train = _read_triples(path / "train.parquet", entities, relations)
+    training = held = links = None
     if _TRAINING in manifest["files"]:
-        head, relation, tail = _read_codes(path / _TRAINING)
-        training = Triples(head, relation, tail, read_label_lines(path / _TRAINING_ENTITIES), relations)
-    has_links = "links.parquet" in manifest["files"]
-    links = MissingLinks(*_read_codes(path / "links.parquet")) if has_links else None
-    own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links
+        training = _read_triples(path / _TRAINING, read_label_lines(path / _TRAINING_ENTITIES), relations)
+    if manifest["files"].keys() >= {*_HELD}:
+        valid, left_out = (_read_triples(path / name, entities, relations) for name in _HELD)
+        held = valid, left_out
+    if "links.parquet" in manifest["files"]:
+        links = MissingLinks(*_read_codes(path / "links.parquet"))
+    own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links, held
     collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
@@ -398,6 +403,11 @@ def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
     return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
 
 
+def _read_triples(path: Path, entities: Vocabulary, relations: Vocabulary) -> Triples:
+    head, relation, tail = _read_codes(path)
+    return Triples(head, relation, tail, entities, relations)
+
+
 def _read_codes(path: Path) -> list[NDArray[Any]]:
     return [values_of(column) for column in read_whole_table(path).columns]
 
@@ -443,10 +453,10 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     counts = {"triples read": "triples_read", "triples used": "triples", "filtered answers": "known"}
     rows = [[label, *(_number(report[key][name]) for name in SPLITS)] for label, key in counts.items()]
     yield from _aligned([["", *SPLITS], *rows])
-    if (others := report["known"].get("other-times")) is not None:
-        yield f"filtered answers of other times, by --filter static only: {others:,}"
     times = f", times {report['times']:,}" if "times" in report else ""
     yield f"entities {report['entities']:,}, relations {report['relations']:,}{times}"
+    if ranges := report.get("time_range"):
+        yield "times " + ", ".join(f"of {name} {' to '.join(dict.fromkeys(ends))}" for name, ends in ranges.items())
     if not has_validation(report):
         yield "no validation split"
     if (training := report.get("training")) is not None:

@@ -21,7 +21,7 @@ from kgtrec.data.progress import Progress
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Figure, PlottedResult, Table
-from kgtrec.data.triples import label_hashes
+from kgtrec.data.triples import label_hashes, plain
 from kgtrec.errors import KgtrecError, MeasureError, count_of, unwarned, warn, whole_number
 from kgtrec.evaluation.belonging import of_collection
 from kgtrec.evaluation.given import System, Systems, judgements_of, qrels_of
@@ -423,7 +423,7 @@ def _test_set(qrels: Qrels, collection: Collection) -> _TestSet:
         ),
         return_inverse=True,
     )
-    return _TestSet(rows, row, question_code, topics.relation[topic][question_code], relevant, triple, hashes)
+    return _TestSet(rows, row, question_code, plain(topics).relation[topic][question_code], relevant, triple, hashes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

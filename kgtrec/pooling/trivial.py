@@ -13,7 +13,7 @@ from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.table import Column, Table, TabledResult
-from kgtrec.data.triples import EntityTypes, RelationTypes, Triples
+from kgtrec.data.triples import EntityTypes, RelationTypes, Triples, plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, require, warn
 from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fits_observed, fits_types
@@ -111,6 +111,7 @@ def judge_trivial(
     if not 0 <= share < 1:
         raise KgtrecError(f"expected a share from 0 to below 1, found {share}")
     triples = triples_under(collection, pool.triples)
+    alone, train = plain(triples), plain(collection.train)
     rule = np.full(len(triples), -1, np.int8)
 
     def apply(names: Sequence[str], taken: NDArray[np.bool_]) -> None:
@@ -119,14 +120,14 @@ def judge_trivial(
             rule[mask & (rule < 0)] = RULES.index(name)
 
     if "types" in ways and entity_types is not None and relation_types is not None:
-        fits = _fits_files(triples, collection, entity_types, relation_types)
+        fits = _fits_files(alone, collection, entity_types, relation_types)
         apply(_BY_FILES, fits == UNFIT)
-        _warn_untyped(triples, fits, "known types")
+        _warn_untyped(alone, fits, "known types")
     if observed:
-        shape = len(collection.train.entities), 2 * len(collection.train.relations)
-        fits = fits_observed(*_ends(triples), seen=_ends(collection.train), shape=shape, share=share).reshape(2, -1)
+        shape = len(train.entities), 2 * len(train.relations)
+        fits = fits_observed(*_ends(alone), seen=_ends(train), shape=shape, share=share).reshape(2, -1)
         apply(_BY_TRAIN, fits == UNFIT)
-        _warn_untyped(triples, fits, "observed types")
+        _warn_untyped(alone, fits, "observed types")
     if "category" in ways:
         apply(_BY_CATEGORY, _second_answers(triples, pool, collection))
     used = np.unique(rule[rule >= 0])
@@ -143,24 +144,25 @@ def trivial_counts(pool: Pool, automatic: Automatic) -> TabledResult:
         ``rules``, and ``relations`` if a rule applies to any triple: rule, relation, triples (of the rule), pooled (all
         of that relation), rules in their order, then most triples first, then by label.
     """
-    relation = pool.triples.relation
-    pooled = np.bincount(relation, minlength=len(pool.triples.relations))
+    triples = plain(pool.triples)
+    relation = triples.relation
+    pooled = np.bincount(relation, minlength=len(triples.relations))
     taken = automatic.is_automatic
     key = automatic.rule[taken].astype(np.int64) * len(pooled) + relation[taken]
     keys, count = np.unique(key, return_counts=True)
     rule, code = np.divmod(keys, len(pooled))
-    order = np.lexsort((pool.triples.relations.byte_order[code], -count, rule))
+    order = np.lexsort((triples.relations.byte_order[code], -count, rule))
     n_taken = np.bincount(automatic.rule[taken], minlength=len(automatic.rules)).tolist()
-    triples = [*n_taken, sum(n_taken), len(pool) - sum(n_taken)]
-    names, share = [*automatic.rules, "all rules", "left to judge"], np.array(triples) / (len(pool) or np.nan)
+    counted = [*n_taken, sum(n_taken), len(pool) - sum(n_taken)]
+    names, share = [*automatic.rules, "all rules", "left to judge"], np.array(counted) / (len(pool) or np.nan)
     by_rule = (Column("rule"), Column("triples"), Column("share", form="share", digits=2))
-    rules = Table("rules", "", "", pa.table({"rule": names, "triples": triples, "share": share}), by_rule)
+    rules = Table("rules", "", "", pa.table({"rule": names, "triples": counted, "share": share}), by_rule)
     if not len(keys):
         return TabledResult((rules,))
     counts = pa.table(
         {
             "rule": pa.array([automatic.rules[place] for place in rule[order]], pa.string()),
-            "relation": pool.triples.relations.decode(code[order]),
+            "relation": triples.relations.decode(code[order]),
             "triples": pa.array(count[order].tolist(), pa.int64()),
             "pooled": pa.array(pooled[code[order]].tolist(), pa.int64()),
         }
@@ -221,15 +223,15 @@ def _fits_files(
     """(2, n) whether head and tail fit by the types of files, in the codes of `kgtrec.kernels.triples.types`."""
     labels, relations = entity_names(collection), relation_types.relations
     entity = labels.encode(entity_types.entities.labels)[entity_types.entity]
-    relation = collection.relations.encode(relations.labels)[relation_types.relation]
+    relation = triples.relations.encode(relations.labels)[relation_types.relation]
     kind = entity_types.types.encode(relation_types.types.labels)[relation_types.type]
     name, of_entities = "the types of relations", "the types of entities"
     _require_common(entity, "an entity", entity_types.entities, of_entities, "the collection", labels)
-    _require_common(relation, "a relation", relations, name, "the collection", collection.relations)
+    _require_common(relation, "a relation", relations, name, "the collection", triples.relations)
     _require_common(kind, "a type", relation_types.types, name, of_entities, entity_types.types)
     slot = relation.astype(np.int64) * 2 + ~relation_types.is_head
     ours, wanted = entity >= 0, (relation >= 0) & (kind >= 0)
-    shape = len(collection.entities), 2 * len(collection.relations), len(entity_types.types)
+    shape = len(collection.entities), 2 * len(triples.relations), len(entity_types.types)
     own, by_slot = (entity[ours], entity_types.type[ours]), (slot[wanted], kind[wanted])
     fits = fits_types(*_ends(triples), types_of_entities=own, types_of_slots=by_slot, shape=shape)
     return fits.reshape(2, -1)

@@ -12,7 +12,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.identity import entity_names, question_text
 from kgtrec.data.questions import SIDES, only_side
 from kgtrec.data.run import Run
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.triples import SPLITS, qualifiers_of
 from kgtrec.errors import CollectionError, KgtrecError, counted, require, warn
 from kgtrec.kernels.integer_keys import begins, is_among_sorted
 from kgtrec.ranking.rank import Plan, Ranked
@@ -194,7 +194,8 @@ def _questions(plan: Plan, lists: RankedLists) -> tuple[NDArray[np.int64], NDArr
         raise CollectionError(
             f"{lists.name}: expected lists for the questions of the collection, found none among "
             f"{counted(len(question), 'list')}, the first being for {_asked(lists, 0)}; the collection has, for "
-            f"example, {question_text(bool(questions.is_head[0]), *own)}; are its labels those of the collection?"
+            f"example, {question_text(bool(questions.is_head[0]), *own)}{_no_time(collection, lists)}; are its "
+            "labels those of the collection?"
         )
     others = np.flatnonzero(question < 0)
     if len(others):
@@ -206,6 +207,12 @@ def _questions(plan: Plan, lists: RankedLists) -> tuple[NDArray[np.int64], NDArr
     is_asked[questions.rows_of(plan.options.sides)] = True
     question[(question >= 0) & ~is_asked[question]] = -1
     return question, answer
+
+
+def _no_time(collection: Collection, system: RankedLists | TripleRanks) -> str:
+    """What else is wrong with predictions of no time, where questions have one."""
+    has_none = qualifiers_of(system.relations)[0] is system.relations
+    return ", a question of one time, while these are of none" if has_none and collection.held else ""
 
 
 def _asked(lists: RankedLists, row: int) -> str:
@@ -442,7 +449,7 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
     if len(lacking):
         raise CollectionError(
             f"{ranks.name}: expected a rank for each of {len(plan.ranked):,} answers, found none for {len(lacking):,}, "
-            f"such as {_pair(collection, lacking[0])}; "
+            f"such as {_pair(collection, lacking[0])}{_no_time(collection, ranks)}; "
             + (
                 f"it has {counted(lost, 'rank')} of triples that the collection lacks"
                 if lost

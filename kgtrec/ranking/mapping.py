@@ -15,7 +15,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
 from kgtrec.data.identity import entity_names, question_places, warn_of_extra
 from kgtrec.data.questions import SIDES, only_side
-from kgtrec.data.triples import plain
+from kgtrec.data.triples import plain, qualifiers_of
 from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.ranking.options import RankOptions
 from kgtrec.systems.kinds import Factors, ScoreBlock, Scorer, Scoring
@@ -92,7 +92,10 @@ def mapped(system: Scorer | Factors, collection: Collection, options: RankOption
             + (f"{able[0]}s only; {only_side(able[0])}" if able else "neither heads nor tails")
         )
     entities, relations = system.entities, system.relations
-    questions, names = plain(collection.questions), entity_names(collection)
+    # a model of times has relations with them
+    knows_times = qualifiers_of(relations)[0] is not relations
+    questions, names = collection.questions, entity_names(collection)
+    questions = questions if knows_times else plain(questions)
     rows = questions.rows_of(options.sides)
     entity = entities.encode(names.labels).astype(np.int64)
     relation = relations.encode(questions.relations.labels).astype(np.int64)

@@ -32,7 +32,7 @@ from kgtrec.campaign.wording import draft_template, readable
 from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, plain
 from kgtrec.errors import KgtrecError, counted, one_of
 from kgtrec.formats.campaign.folder import read_people, read_templates, write_people, write_templates
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
@@ -352,7 +352,7 @@ def _linked(name: str) -> str:
 
 def _relations(campaign: Campaign) -> list[dict[str, Any]]:
     """The relations that people are asked about, in byte order: ``name``: its words; ``is_draft``: in general words."""
-    triples = campaign.pool.triples
+    triples = plain(campaign.pool.triples)
     counts = np.bincount(triples.relation[campaign.automatic.for_people], minlength=len(triples.relations))
     relations = []
     for row in np.unique(triples.relation).tolist():
@@ -366,8 +366,8 @@ def _relations(campaign: Campaign) -> list[dict[str, Any]]:
 
 def _some_triples(campaign: Campaign, relation: str) -> Triples:
     """A few triples of a relation, from all over the pool; none if the pool has none."""
-    triples = campaign.pool.triples
-    rows = np.flatnonzero(triples.relation == triples.relations.encode([relation])[0])
+    triples, alone = campaign.pool.triples, plain(campaign.pool.triples)
+    rows = np.flatnonzero(alone.relation == alone.relations.encode([relation])[0])
     for_people = rows[campaign.automatic.for_people[rows]]
     rows = for_people if len(for_people) else rows
     places = np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))

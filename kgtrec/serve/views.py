@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from kgtrec.campaign.adjudicate import Sides
 from kgtrec.campaign.assign import own_order
 from kgtrec.campaign.tasks import phrase_triples, search_text
-from kgtrec.campaign.wording import readable, template_for
+from kgtrec.campaign.wording import readable, template_of
 from kgtrec.campaign.work_times import moments
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.arrow import compute as pc
@@ -335,7 +335,8 @@ def phrased(campaign: Campaign, triples: Triples) -> list[str]:
         if _TURNS.search(names.get(label, label)):
             name = visible(names.get(label) or readable(label, is_entity=True))
             names[label] = f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}"
-    templates = {label: visible(template_for(label, campaign.templates, campaign.names)) for label in triples.relations}
+    own = campaign.templates, campaign.names
+    templates = {label: visible(template_of(own[0], label, names=own[1])) for label in triples.relations}
     return phrase_triples(triples, templates, names).to_pylist()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kgtrec.data.table import REPORT_FORMATS
-from kgtrec.data.triples import POLICIES, SPLITS
+from kgtrec.data.triples import FILTERS, POLICIES, SPLITS
 from kgtrec.errors import FormatError, MeasureError, nearest
 from kgtrec.evaluation.families import SEEDS
 from kgtrec.evaluation.scoring import TIE_POLICIES, UNLISTED_ANSWERS
@@ -88,7 +88,10 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "test": _TEXT,
         "collection": _TEXT,
         "header": _FLAG,
-        "columns": ("the order of the columns, such as hrt", lambda value: sorted(str(value)) == ["h", "r", "t"]),
+        "columns": (
+            "the order of the columns, such as hrt",
+            lambda value: sorted(str(value).replace("-", "").replace("q", "", 1)) == ["h", "r", "t"],
+        ),
         "repeated": _one_of(POLICIES),
         "leaked": _one_of(POLICIES),
         "unseen_entities": _one_of(POLICIES),
@@ -106,8 +109,8 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "ranks": _TEXTS,
         "runs": _TEXTS,
         "filter": (
-            "a list of train, valid, test, each at most once",
-            lambda value: _are_names(value, lambda each: each in SPLITS, 0),
+            f"a list of {', '.join(FILTERS)}, each at most once",
+            lambda value: _are_names(value, lambda each: each in FILTERS, 0),
         ),
         "mixed": _FLAG,
     },

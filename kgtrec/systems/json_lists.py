@@ -1,4 +1,4 @@
-"""Ranked lists as JSON Lines, which any text model can write."""
+"""Ranked lists as JSON Lines, which any text model can write; ``"time": "2014-03-02"`` where facts have one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.triples import BETWEEN
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError, counted, kind_of
 from kgtrec.formats.json_text import json_value
@@ -102,6 +103,10 @@ def _question(value: Any) -> tuple[bool, str, str, str | None]:
         raise _WrongError(f"expected a text as {wrong}, found {'nothing' if found is None else kind_of(found)}")
     if answer is not None and not isinstance(answer, str):
         raise _WrongError(f"expected a text as answer, or null, found {kind_of(answer)}")
+    if (time := value.get("time")) is not None:
+        if type(time) not in (str, int):
+            raise _WrongError(f"expected a text or a whole number as time, or null, found {kind_of(time)}")
+        relation = f"{relation}{BETWEEN}{time}"
     return head is None, anchor, relation, answer
 
 

@@ -1,4 +1,4 @@
-"""Ranks of test triples in a table that any program can write: head, relation, tail, side, rank."""
+"""Ranks of test triples in a table that any program can write: head, relation, tail, side, rank, and time if any."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pyarrow import csv
 
 from kgtrec.data.frames import Frame
 from kgtrec.data.questions import SIDES
+from kgtrec.data.triples import qualified
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, require
 from kgtrec.systems.adapter import Adapter, ReadOptions
@@ -27,7 +28,8 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
     ----------
     frame : DataFrame of pandas, polars or pyarrow
         Columns ``head, relation, tail, side`` (the one that was asked for, "head" or "tail") and ``rank``, from 1 on
-        and with the other answers removed; or ``optimistic`` and ``pessimistic`` in place of ``rank``, for ties.
+        and with the other answers removed; or ``optimistic`` and ``pessimistic`` in place of ``rank``, for ties. And
+        ``time``, as text, where facts have one.
     name : str
         Name of the system.
 
@@ -67,7 +69,10 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
         lambda row: KgtrecError(f"expected {' or '.join(SIDES)} as side, found {sides[side[row]]!r} in row {row}"),
     )
     entities, code = Vocabulary.encoding(pa.concat_arrays([columns.labels("head"), columns.labels("tail")]))
-    relations, relation = columns.codes("relation")
+    label = columns.labels("relation")
+    if "time" in columns.names:
+        label = qualified(label.cast(pa.string()), columns.labels("time").cast(pa.string()))
+    relations, relation = Vocabulary.encoding(label)
     is_head = np.array([label == "head" for label in sides], np.bool_)[side]
     above, tied = (best - 1).astype(np.int64), (worst - best).astype(np.int64)
     return TripleRanks(name, entities, relations, is_head, code[: len(side)], relation, code[len(side) :], above, tied)
@@ -76,13 +81,13 @@ def triple_ranks(frame: Any, name: str = "ranks") -> TripleRanks:
 @Adapter.of(
     "ranks-csv",
     "any program",
-    "NAME.ranks.csv with columns head, relation, tail, side, and rank or optimistic and pessimistic",
+    "NAME.ranks.csv with columns head, relation, tail, side, and rank or optimistic and pessimistic; and time",
     "ranks",
     "",
     lambda path: path.name.endswith(".ranks.csv"),
 )
 def _read(path: Path, options: ReadOptions) -> TripleRanks:
-    texts = csv.ConvertOptions(column_types=dict.fromkeys(("head", "relation", "tail", "side"), pa.string()))
+    texts = csv.ConvertOptions(column_types=dict.fromkeys(("head", "relation", "tail", "side", "time"), pa.string()))
     try:
         table = csv.read_csv(path, convert_options=texts)
     except pa.ArrowInvalid as error:

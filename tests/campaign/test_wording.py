@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.campaign.tasks import names_of, phrase_triples
-from kgtrec.campaign.wording import JOINTED, draft_template, query_template, readable, relations_in
+from kgtrec.campaign.wording import JOINTED, draft_template, query_template, readable, relations_in, template_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import template_parts
@@ -192,3 +192,22 @@ def test_every_link_and_anchor_is_in_the_words(name: str):
     text = query_template(label_of(name, filled(STRUCTURES[name])), {}, {})
     assert re.findall(r"[er]\d", text) == labels[1:]
     assert text.count("not ") == str(STRUCTURES[name]).count("'n'")
+
+
+@given(LABEL, st.sampled_from(["Was {head} in {tail} in {time}?", "Is {head} in {tail}?"]))
+def test_a_template_with_the_time_of_its_relation_is_a_template(time: str, template: str):
+    """Whatever the time is called, its braces are no slots; it is in the text once."""
+    filled = template_of({"in": template}, f"in @ {time}")
+    slots = [part for part in re.split(r"(\{.*?\})", filled) if part.startswith("{")]
+    assert slots == ["{head}", "{tail}"]
+    assert len(filled) - len(time) == len(template.replace("{time}", "")) + 3 * ("{time}" not in template)
+
+
+def test_a_template_for_one_time_goes_before_that_of_the_relation():
+    """The plain relation's is for all other times, also where a template has no place for it."""
+    templates = {"in": "{head} in {tail}", "in @ 2014": "{tail} had {head}"}
+    assert [template_of(templates, relation) for relation in ("in @ 2014", "in @ 2015", "in")] == [
+        "{tail} had {head}",
+        "{head} in {tail} (2015)",
+        "{head} in {tail}",
+    ]

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.collection.questions import build_questions
+from kgtrec.data.pool import Pool
 from kgtrec.data.triples import FILTERS, SPLITS, Triples, plain, qualifiers_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.triples import read_triples
+from kgtrec.pooling.trivial import judge_trivial, trivial_counts
 from kgtrec.ranking.rank import rank_scores
 
 TRAIN = [("ann", "in", "rome", "1"), ("bob", "in", "rome", "1"), ("ann", "in", "oslo", "2")]
@@ -31,10 +33,12 @@ def built(train=TRAIN, valid=VALID, test=TEST):
 
 
 def filtered(collection):
-    rows = collection.filtered
-    columns = collection.questions.ids.decode(rows.question), collection.entities.decode(rows.entity)
-    names = [FILTERS[code] for code in rows.split.tolist()]
-    return set(zip(*(column.to_pylist() for column in columns), names, strict=True))
+    found = set()
+    for name in FILTERS:
+        rows = collection.filtered_pairs((name,))
+        columns = collection.questions.ids.decode(rows.question), collection.entities.decode(rows.entity)
+        found |= {(*row, name) for row in zip(*(column.to_pylist() for column in columns), strict=True)}
+    return found
 
 
 def test_a_question_has_its_time_by_hand():
@@ -134,6 +138,7 @@ def test_columns_of_files_with_times(tmp_path):
     path = tmp_path / "train.txt"
     path.write_text("0\t1\t2\t7\t0\n")
     assert list(read_triples(path, columns="hrtq-").relations) == ["1 @ 7"]
+    path.write_text("0\t1\t2\tseven\t0\n")
     with pytest.raises(KgtrecError, match="3 columns"):
         read_triples(path)
     path.write_text("a\tr @ s\tb\n")
@@ -141,3 +146,49 @@ def test_columns_of_files_with_times(tmp_path):
         read_triples(path)
     with pytest.raises(KgtrecError, match="h, r and t"):
         read_triples(path, columns="hrtqq")
+
+
+@given(_quads, _quads, _quads.filter(len))
+def test_scores_per_time_are_those_of_the_questions_of_each_time(train, valid, test):
+    """In the order of times, as numbers: 2 before 10; weighted by answers they give the whole."""
+    parts = ([(*quad[:3], {"1": "10"}.get(quad[3], quad[3])) for quad in part] for part in (train, valid, test))
+    collection = built(*parts)
+    scores = np.random.default_rng(1).random((len(collection.questions), len(collection.entities)))
+    ranks = rank_scores(collection, scores, questions=collection, entities=collection).answer_ranks
+    per = evaluate(collection, ranks, "micro.MRR", per="time").to_frame()
+    each = evaluate(collection, ranks, "micro.MRR", per="answer").to_frame()
+    asked = collection.questions.to_frame().set_index("question")["relation"].str.split(" @ ").str[1]
+    expected = each.groupby(each["question"].map(asked))["value"].mean()
+    assert per["time"].tolist() == sorted(expected.index, key=int)
+    assert per["value"].tolist() == pytest.approx(expected[per["time"]].tolist())
+
+
+def test_scores_per_time_need_times():
+    """A static collection has none."""
+    static = build_questions([("a", "r", "b")], test=[("a", "r", "c")])
+    ranks = rank_scores(static, np.zeros((2, 3)), questions=static, entities=static).answer_ranks
+    with pytest.raises(KgtrecError, match="expected questions with a time"):
+        evaluate(static, ranks, "micro.MRR", per="time")
+
+
+def trivial_of(train, test, pooled):
+    """The rules that judge some triples as trivial, by observed types, in the words of a person."""
+    collection = build_questions(Triples.of(train), test=Triples.of(test))
+    triples = Triples.of(pooled).recoded(entities=collection.entities, relations=collection.relations)
+    each, none = np.arange(len(triples)), np.zeros(len(triples), np.int32)
+    asked = collection.questions.rows(none > 0, triples.relation, triples.head)
+    pool = Pool.of(triples, each, asked.astype(np.int32), none, each + 1, ["mine"], collection.questions)
+    automatic = judge_trivial(pool, collection, by="types", observed=True)
+    return [automatic.rules[code] if code >= 0 else "" for code in automatic.rule], trivial_counts(pool, automatic)
+
+
+def test_types_are_observed_at_all_times():
+    """What was a town in 1 is one in 2: the same rules as without times, and one line for the relation."""
+    train = [("ann", "in", "rome"), ("bob", "in", "oslo"), ("ann", "likes", "tea")]
+    test, pooled = [("ann", "in", "oslo")], [("ann", "in", "tea"), ("ann", "in", "rome")]
+    dated = [[(*row, time) for row in rows] for rows, time in ((train, "1"), (test, "2"), (pooled, "2"))]
+    without, with_times = trivial_of(train, test, pooled), trivial_of(*dated)
+    assert without[0] == with_times[0] == ["", "observed tail type"]
+    assert [table.data.to_pydict() for table in without[1].tables()] == [
+        table.data.to_pydict() for table in with_times[1].tables()
+    ]

@@ -128,8 +128,8 @@ def command(
 
     text(names.README, files.default_text(names.README))
     text(names.GUIDELINES, files.default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR])))
-    asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
-    asked = {part for relation in asked for part in relations_in(relation)}
+    codes = np.unique(pool.triples.relation)
+    asked = {part for relation in pool.questions.relations.decode(codes).to_pylist() for part in relations_in(relation)}
     drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
     content(names.TEMPLATES, files.read_templates, partial(files.write_templates, folder), drafts)
     text(names.SOURCES, files.SOURCES_COMMENT, _sources_text)

@@ -9,14 +9,16 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow as pa
+
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.questions import Topics
-from kgtrec.data.triples import BETWEEN, qualified
-from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.data.triples import BETWEEN, qualified, refuse_qualified
+from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.lines import Lines
+from kgtrec.formats.lines import Lines, read_fields
 from kgtrec.formats.output.folders import ENTITY_IDS
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.text import decoded, shown
@@ -47,9 +49,15 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     >>> list(topics.ids), topics.anchor.to_pylist(), topics.relation.to_pylist()
     (['tail0'], ['france'], ['capital'])
     """
+    text = Lines.read(path, stream=stream)
+    if (columns := _regular(text)) is not None:
+        ids, anchor, relation, *qualifier = columns
+        with in_file(path):
+            refuse_qualified(relation)
+            return Topics(Vocabulary(ids), anchor, qualified(relation, *qualifier) if qualifier else relation)
     rows: list[list[str]] = []
     lines: dict[str, int] = {}
-    for line in Lines.read(path, stream=stream).every():
+    for line in text.every():
         if not line.text.strip() or line.text.startswith("#"):
             continue
         fields = line.fields(_WITH_QUALIFIER if line.data.count(b"\t") == len(COLUMNS) else COLUMNS)
@@ -64,6 +72,20 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     ids, anchor, relation, qualifier = (labels_of(column) for column in zip(*rows, strict=True))
     with in_file(path):
         return Topics(Vocabulary.of(ids), anchor, qualified(relation, qualifier))
+
+
+def _regular(lines: Lines) -> list[pa.StringArray] | None:
+    """The columns of topics that all have as many, and ids without fault; None for others, which are read by line."""
+    width = lines.data.partition(b"\n")[0].count(b"\t") + 1
+    if lines.data.startswith(b"#") or b"\n#" in lines.data or width not in (len(COLUMNS), len(_WITH_QUALIFIER)):
+        return None
+    try:
+        columns = read_fields(lines, width, "")
+    except FormatError:
+        return None
+    ids = columns[0]
+    is_wrong = pc.match_substring_regex(ids, WHITE_SPACE)
+    return None if pc.any(is_wrong).as_py() or pc.count_distinct(ids).as_py() < len(ids) else columns
 
 
 def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None:

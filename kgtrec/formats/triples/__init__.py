@@ -8,19 +8,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgtrec.data.triples import Triples, refuse_qualified
+from kgtrec.data.triples import Splits, Triples, refuse_qualified
 from kgtrec.errors import FormatError, KgtrecError, in_file, one_of, warn
-from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
+from kgtrec.formats.files import PathLike, name_as_text, reading, sha256_of, suffixes
 from kgtrec.formats.lines import WHITESPACE, Lines, read_fields
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
 from kgtrec.formats.triples.ogb import mapping_files, read_ogb, read_wikikg90m, tails_beside
 from kgtrec.formats.triples.rdf import LITERALS, read_ntriples
+from kgtrec.formats.triples.times import EDGE_LIST, dictionaries_beside, layout_of, read_timed, shares_of
 from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_tsv
 
 FORMATS = ("tsv", "openke", "libkge", "nt", "ogb")
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
-_TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt")
+_TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt", "")
 _COMPRESSIONS = ("", ".gz", ".zst")
 _ENDINGS = tuple(
     [f"{ending}{compression}" for ending in kind for compression in _COMPRESSIONS]
@@ -61,7 +62,8 @@ def read_triples(
     path : path
     columns : str
         The columns of a text file: h, r and t (head, relation, tail) once each, in any order; q for a qualifier of the
-        fact, such as its time; - for a column that is not read.
+        fact, such as its time; - for a column that is not read. By default facts with a time are recognised, see
+        :mod:`kgtrec.formats.triples.times`.
     format : {"tsv", "openke", "libkge", "nt", "ogb"}, optional
         By default by name: ``train2id.txt`` is OpenKE's (numbers, with ``entity2id.txt`` and
         ``relation2id.txt`` beside it), ``train.del`` LibKGE's (with ``entity_ids.del`` and ``relation_ids.del``),
@@ -114,7 +116,10 @@ def read_triples(
     elif kind == "ogb":
         triples = read_wikikg90m(path) if suffixes(path)[0] == ".npy" else read_ogb(path)
     else:
-        triples = _read_text(path, columns, delimiter, header=header, may_be_empty=may_be_empty)
+        lines = Lines.read(path)
+        if (columns, delimiter) == ("hrt", "\t") and (layout := layout_of(lines)):
+            return read_timed(path, layout)
+        triples = _read_text(lines, columns, delimiter, header=header, may_be_empty=may_be_empty)
     if len(triples) == 0 and not may_be_empty:
         raise FormatError("expected at least one triple, found none", path)
     if "q" not in columns:
@@ -124,13 +129,14 @@ def read_triples(
 
 
 def read_splits(
-    train: PathLike, valid: PathLike | None, test: PathLike, **options: Any
+    train: PathLike, valid: PathLike | None, test: PathLike | None, **options: Any
 ) -> tuple[Triples, Triples, Triples]:
     r"""Read the triples of the three splits; valid may have none, or no file.
 
     Parameters
     ----------
     train, valid, test : path
+        Without test, train holds all facts, which are split by their times, as by :meth:`Splits.by_time`.
     **options
         As for :func:`read_triples`.
 
@@ -142,6 +148,10 @@ def read_splits(
     >>> [len(triples) for triples in read_splits(path, None, path)]
     [1, 0, 1]
     """
+    if test is None:
+        with in_file(train):
+            splits = Splits.by_time(read_triples(train, **options), shares_of(train))
+        return splits.train, splits.valid, splits.test
     return (
         read_triples(train, **options),
         Triples.of([]) if valid is None else read_triples(valid, may_be_empty=True, **options),
@@ -169,6 +179,12 @@ def write_triples(path: PathLike, triples: Triples, *, force: bool = False) -> N
         require_writable_labels(path, vocabulary.labels, what, "replace them before writing", refused=r"[\t\n\r]|^$")
     with writing(path, force=force) as stream:
         write_tsv(stream, len(triples), lambda rows: triple_labels(triples, rows))
+
+
+def find_edge_list(folder: PathLike) -> Path | None:
+    """Find TGB's file of all facts in a folder, which has no splits; None if there is none, or several."""
+    found = [path for path in Path(folder).glob(f"*{EDGE_LIST}") if not path.name.endswith(f"_static{EDGE_LIST}")]
+    return found[0] if len(found) == 1 else None
 
 
 def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:
@@ -261,6 +277,10 @@ def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noq
     if kind == "ogb":
         return [Path(path), *(tails_beside(path) if suffixes(path)[0] == ".npy" else mapping_files(path))]
     dictionaries = {"openke": OPENKE_DICTIONARIES, "libkge": LIBKGE_DICTIONARIES}
+    if kind == "tsv" and Path(path).is_file():
+        with reading(path) as stream:
+            is_timed = layout_of(Lines(str(path), stream.readline()))
+        return [Path(path), *(dictionaries_beside(path) if is_timed else ())]
     return [Path(path), *(beside(path, name) for name in dictionaries.get(kind, ()))]
 
 
@@ -309,8 +329,8 @@ def _require_options(
     return kind
 
 
-def _read_text(path: PathLike, columns: str, delimiter: str, *, header: bool, may_be_empty: bool) -> Triples:
-    lines = Lines.read(path)
+def _read_text(lines: Lines, columns: str, delimiter: str, *, header: bool, may_be_empty: bool) -> Triples:
+    path = lines.path
     separator = {"\t": " separated by TAB", WHITESPACE: ""}.get(delimiter, f" separated by {delimiter!r}")
     names = ", ".join((_NAMES | _MORE)[letter] for letter in columns)
     expected = f"{len(columns)} columns ({names}){separator}"

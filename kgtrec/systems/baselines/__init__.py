@@ -13,12 +13,16 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import one_of, whole_number
 from kgtrec.systems.baselines.counting import CONSTANT, NEIGHBOURS, POPULARITY, RANDOM
 from kgtrec.systems.baselines.factors import RESCAL, SVD
+from kgtrec.systems.baselines.recent import RECENT, RECENT_SINGLE_STEP
 from kgtrec.systems.baselines.record import Baseline, Model, Settings
 from kgtrec.systems.baselines.rules import INVERSE, RULES
 
 #: name -> record, of every baseline
-BASELINES = {record.name: record for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT)}
-#: stands for the names of those that are no controls
+BASELINES = {
+    record.name: record
+    for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT, RECENT, RECENT_SINGLE_STEP)
+}
+#: stands for the names of those that are no controls, and need no facts with a time
 ALL = "all"
 _BLOCK_BYTES = 1 << 25
 
@@ -41,7 +45,7 @@ def baseline(name: str) -> Baseline:
 
 
 def baselines_of(name: str) -> list[Baseline]:
-    """Look up the record of a baseline, or of ``all``, those that are no controls.
+    """Look up the record of a baseline, or of ``all``, those that are no controls and need no times.
 
     Raises
     ------
@@ -54,7 +58,7 @@ def baselines_of(name: str) -> list[Baseline]:
     ['svd']
     """
     one_of("a baseline of", name, (*BASELINES, ALL))
-    return [record for record in BASELINES.values() if not record.is_control] if name == ALL else [BASELINES[name]]
+    return [record for record in BASELINES.values() if record.is_in_all] if name == ALL else [BASELINES[name]]
 
 
 def fit_baseline(name: str, train: Triples, *, training: Triples | None = None, seed: int = 0, **options: Any) -> Model:
@@ -65,7 +69,8 @@ def fit_baseline(name: str, train: Triples, *, training: Triples | None = None, 
     name : str
         One of ``BASELINES``.
     train : Triples
-        The facts to learn from; with the vocabularies of the questions that it will answer.
+        The facts to learn from; with the vocabularies of the questions that it will answer. For a baseline that knows
+        those of other splits, such as ``recent``: ``baseline(name).facts(collection)``.
     training : Triples, optional
         ``Collection.training`` of an inductive collection: rules are mined there, and applied to ``train``; what has no
         meaning for other entities, such as factors and counts, is fitted to ``train`` alone.
@@ -102,7 +107,7 @@ def fit_baseline(name: str, train: Triples, *, training: Triples | None = None, 
 def baseline_blocks(
     name: str, collection: Collection, *, seed: int = 0, block: int | None = None, **options: Any
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Yield scores of a baseline, fitted to the collection's train facts, for all its questions in order.
+    """Yield scores of a baseline, fitted to a collection's facts that it may know, for all its questions in order.
 
     Parameters
     ----------
@@ -129,7 +134,8 @@ def baseline_blocks(
     """
     if block is not None:
         whole_number("block", block, 1)
-    model = fit_baseline(name, collection.train, training=collection.training, seed=seed, **options)
+    facts = baseline(name).facts(collection)
+    model = fit_baseline(name, facts, training=collection.training, seed=seed, **options)
     return score_blocks(model, collection, block)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.kernels.integer_keys import ranges
 
 Codes = NDArray[np.int64]
@@ -27,7 +28,7 @@ class Graph:
     answer: Codes  # (2m,)
     key: Codes  # (2m,) anchor * n_directions + direction, never decreasing
     n_entities: int
-    n_relations: int
+    relations: Vocabulary  # with times where a baseline uses them
     training: Graph | None = None  # of other entities and the same relations, which a system learns from; None: itself
 
     @classmethod
@@ -48,8 +49,12 @@ class Graph:
         order = np.lexsort((answer, direction, anchor))
         anchor, direction, answer = anchor[order], direction[order], answer[order]
         key = anchor * (2 * n_relations) + direction
-        graph = cls(anchor, direction, answer, key, len(train.entities), n_relations)
+        graph = cls(anchor, direction, answer, key, len(train.entities), train.relations)
         return graph if training is None else replace(graph, training=cls.of(training))
+
+    @property
+    def n_relations(self) -> int:
+        return len(self.relations)
 
     @property
     def n_directions(self) -> int:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.collection import Collection
 from kgtrec.data.queries import is_query, last_links
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples, plain
+from kgtrec.data.triples import Triples, plain, steps_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, nearest, one_of, whole_number
 from kgtrec.systems.baselines.graph import Codes, Graph, asked
@@ -77,7 +78,9 @@ class Model:
         CollectionError
             If the questions have other entities or relations.
         """
-        questions = plain(_as_last_links(questions))
+        questions = _as_last_links(questions)
+        if not questions.relations.same_as(self.relations):
+            questions = plain(questions)
         if not (questions.entities.same_as(self.entities) and questions.relations.same_as(self.relations)):
             raise CollectionError(
                 f"expected questions with the entities and relations that {self.name} was fitted to, found others; "
@@ -114,6 +117,16 @@ class Baseline:
     options: Mapping[str, Option] = field(default_factory=dict)
     is_control: bool = False  # True: ignores the facts, and shows the value of a measure without knowledge
     takes_queries: bool = False  # True: of a complex query it needs the last link alone
+    knows: tuple[str, ...] = ()  # splits whose facts it may use, with their times; (): those of train, without times
+
+    def facts(self, collection: Collection) -> Triples:
+        """Return the facts of a collection that the baseline may use."""
+        return collection.facts(self.knows) if self.knows else collection.train
+
+    @property
+    def is_in_all(self) -> bool:
+        """Whether ``all`` stands for it too."""
+        return not self.is_control and not self.knows
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
         """Give all settings, those of ``options`` read and checked, the others at their defaults."""
@@ -142,7 +155,9 @@ class Baseline:
                 f"expected questions of one link for {self.name}, found complex queries, which popularity, random and "
                 "constant rank the candidates of"
             )
-        train = plain(train)
+        if self.knows and steps_of(train.relations).max() < 0:
+            raise KgtrecError(f"expected facts with a time for {self.name}, found none")
+        train = train if self.knows else plain(train)
         graph = Graph.of(train, None if training is None else plain(training))
         for settings, score in self.fit(graph, several, seed=whole_number("seed", seed)):
             yield settings, Model(self.name, train.entities, train.relations, score)
