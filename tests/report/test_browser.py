@@ -81,12 +81,18 @@ def address(page: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def opened(browser: Any, address: str, width: int = 1280, *, phone: bool = False, media: str = "") -> Any:
     """The page, loaded anew in a window of that width."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": phone}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get(address)
+    # of a browser that has just started, the first page may be another one still
+    WebDriverWait(browser, 20).until(
+        lambda own: own.execute_script("return [location.href, document.readyState]") == [address, "complete"]
+    )
     return browser
 
 
