@@ -49,11 +49,7 @@ def coefficients_of(names: str | Sequence[str], *, symmetric: bool = False) -> d
         "spearman": spearman_rho,
         "rbo": rank_biased_overlap,
     }
-    return {name: partial(_of_rounded, known[name]) for name in chosen}
-
-
-def _of_rounded(of: Coefficient, scores: Floats, reference: Floats) -> Floats:
-    return of(without_noise(scores), without_noise(reference))
+    return {name: known[name] for name in chosen}
 
 
 def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is_better: bool = True) -> Floats:
@@ -84,7 +80,7 @@ def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is
     """
     sign = 1.0 if higher_is_better else -1.0
     (of,) = coefficients_of(coefficient).values()
-    return of(sign * scores, sign * reference)
+    return of(sign * without_noise(scores), sign * without_noise(reference))
 
 
 def without_noise(scores: Floats) -> Floats:
