@@ -444,9 +444,10 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     question, entity = np.divmod(pair, n)
     everything = FilteredAnswers(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
     held = collection.held and (collection.held[0], collection.held[1].joined(answers))
-    graphs = {"training": collection.training, "held": held}
-    categories, train, labels = collection.categories, collection.train, collection.labels
-    return Collection(asked, judged, everything, categories, train, {}, labels, **graphs)
+    return Collection(
+        asked, judged, everything, collection.categories, collection.train, {}, collection.labels,
+        training=collection.training, held=held,
+    )  # fmt: skip
 
 
 def deepest_rank(pool: Pool) -> int:

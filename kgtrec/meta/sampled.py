@@ -106,13 +106,8 @@ def sampled_bounds(
     rows = [row for ranks in _several(systems, SampledRanks) for row in _bounds(ranks, parsed, confidence, model=model)]
     names = ("system", "measure", "assumption", "value", "low", "high")
     data = pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
-    columns = (
-        Column("system"),
-        Column("measure"),
-        Column("assumption", names=_ABOUT),
-        Column("value"),
-        *interval_columns(confidence),
-    )
+    about = Column("assumption", names=_ABOUT)
+    columns = Column("system"), Column("measure"), about, Column("value"), *interval_columns(confidence)
     caption = "full values of the same answers, from ranks among sampled candidates; no value: not determined"
     return TabledResult((Table("bounds", "Full values from sampled candidates", caption, data, columns),))
 

@@ -296,13 +296,8 @@ def withstand(
             progress(1)
     values = np.stack(found)
     names, shares, numbers = zip(*pieces, strict=True)
-    columns: dict[str, Any] = {
-        "world": "",
-        "reason": (0, names),
-        "density": (0, np.array(shares)),
-        "draw": (0, np.array(numbers)),
-    }
-    columns |= {"achieved": values[..., 0], "measure": (1, list(work.full))}
+    columns: dict[str, Any] = {"world": "", "reason": (0, names), "density": (0, np.array(shares))}
+    columns |= {"draw": (0, np.array(numbers)), "achieved": values[..., 0], "measure": (1, list(work.full))}
     columns |= {name: values[..., place] for place, name in enumerate(NUMBERS, 1)}
     return Withstanding(tuple(system.name for system in work.systems), long_table(values.shape[:2], columns))
 

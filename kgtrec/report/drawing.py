@@ -274,8 +274,7 @@ def _lines(
         ax.grid(visible=False, axis="x")
         shown = [name for name in (y_name, "low", "high") if name in figure.data.column_names]
         everything = [value for name in shown for value in figure.data.column(name).to_pylist()]
-        n_bars = len(series) if "low" in panel.rows else 0
-        _limits(ax, figure.data.column(x_name).to_pylist(), everything, n_bars)
+        _limits(ax, figure.data.column(x_name).to_pylist(), everything, step * (len(series) - 1) / 2)
         if "fitted" in figure.options:
             shown_y = [value for value in everything if math.isfinite(value)] or [0.0, 1.0]
             space = 0.04 * (max(shown_y) - min(shown_y) or 1.0)
@@ -306,7 +305,7 @@ def _whole_numbers(ax: Axes) -> None:
     locator.set_params(integer=True)
 
 
-def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], n_bars: int) -> None:
+def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], aside: float) -> None:
     """The same limits of axes in all panels of a figure; correlations and p-values are shown from 0, or -1, to 1."""
     low = -1.0 if any(value < 0 for value in y) else 0.0
     space = 0.04 * (1.0 - low)
@@ -315,7 +314,7 @@ def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], n_bars: int) -> No
         ax.axhline(0, color=_SOFT, linewidth=0.7)
     known = [value for value in x if math.isfinite(value)]
     if known and min(known) < max(known):
-        edge = (0.02 + 0.006 * n_bars) * (max(known) - min(known))
+        edge = 0.02 * (max(known) - min(known)) + aside
         ax.set_xlim(min(known) - edge, max(known) + edge)
 
 

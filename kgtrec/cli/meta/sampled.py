@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kgtrec.cli.options import COUNT, SHARE, measure_option, option, refuse_idle
 from kgtrec.cli.output import Output, output_options
-from kgtrec.data.sampled_ranks import DRAWS
+from kgtrec.data.sampled_ranks import DRAWS, Draw
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.positions import TIES
-
-if TYPE_CHECKING:
-    from kgtrec.data.sampled_ranks import Draw
-    from kgtrec.kernels.ranking.positions import Ties
-
 
 _LIKE = ("grail", "ultra", "adaprop", "pykeen")  # PROTOCOLS, which are slow to import
 

@@ -54,13 +54,12 @@ def above_law(above: Counts, n_candidates: Counts, n_sampled: Any, *, replace: b
     j = np.arange(m.max() + 1)
     if replace:
         least, most = np.where(others > 0, 0, m), np.where(a > 0, m, 0)
-        odds = [(m, a), (1, others)]
+        up, down = a, others
     else:
         least, most = np.maximum(0, m - others), np.minimum(m, a)
-        odds = [(m, a - j[:-1]), (1, others - m + j[:-1] + 1)]
-    (up, up_of), (_, down_of) = odds
+        up, down = a - j[:-1], others - m + j[:-1] + 1
     step = (j[:-1] >= least) & (j[:-1] < most)
-    ratio = np.where(step, (up - j[:-1]) * 1.0 * up_of, 1.0) / np.where(step, (j[:-1] + 1.0) * down_of, 1.0)
+    ratio = np.where(step, (m - j[:-1]) * 1.0 * up, 1.0) / np.where(step, (j[:-1] + 1.0) * down, 1.0)
     law = np.zeros((len(above), len(j)))
     np.cumsum(np.log(ratio), axis=1, out=law[:, 1:])
     law[(j < least) | (j > most)] = -np.inf
