@@ -5,6 +5,7 @@ from kgtrec.evaluation.chance import adjust as adjust
 from kgtrec.evaluation.chance import chance_of_split as chance_of_split
 from kgtrec.evaluation.chance import chance_table as chance_table
 from kgtrec.evaluation.evaluate import evaluate as evaluate
+from kgtrec.evaluation.graphs import evaluate_graphs as evaluate_graphs
 from kgtrec.evaluation.item_scores import ItemScores as ItemScores
 from kgtrec.evaluation.item_scores import item_scores as item_scores
 from kgtrec.evaluation.prepared import default_measures as default_measures

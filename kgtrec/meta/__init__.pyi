@@ -15,6 +15,7 @@ from kgtrec.meta.correlation import correlate as correlate
 from kgtrec.meta.correlation import swaps as swaps
 from kgtrec.meta.power import Power as Power
 from kgtrec.meta.power import power as power
+from kgtrec.meta.sampled import PROTOCOLS as PROTOCOLS
 from kgtrec.meta.sampled import expected_sampled as expected_sampled
 from kgtrec.meta.sampled import sampled_bounds as sampled_bounds
 from kgtrec.meta.sparsity import label_scores as label_scores

@@ -10,7 +10,7 @@ from kgtrec.cli.options import COUNT, SHARE, measure_option, option, refuse_idle
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data.sampled_ranks import DRAWS, Draw
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.ranking.positions import TIES
+from kgtrec.kernels.ranking.positions import TIES, Ties
 
 _LIKE = ("grail", "ultra", "adaprop", "pykeen")  # PROTOCOLS, which are slow to import
 
