@@ -162,7 +162,7 @@ def test_an_edited_or_missing_file_is_named(folder, name):
         read_collection(folder)
 
 
-@pytest.mark.parametrize("name", ["valid.parquet", "left-out.parquet"])
+@pytest.mark.parametrize("name", ["valid.parquet", "test.parquet"])
 def test_the_facts_that_the_static_filter_needs_are_those_that_were_written(tmp_path, name):
     """Other facts of valid would be other ranks, unnoticed."""
     facts = [("ann", "in", "rome", "2012")]
