@@ -67,7 +67,7 @@ def refuse_qualified(relation: pa.StringArray) -> None:
     if len(wrong := relation.filter(pc.match_substring(relation, BETWEEN))):
         raise KgtrecError(
             f"expected relation labels without {BETWEEN!r}, which is between a relation and its qualifier, such as a "
-            f"time, found {wrong[0].as_py()!r}; replace it in the triples"
+            f"time, found {wrong[0].as_py().rstrip()!r}; replace it in the triples"
         )
 
 
