@@ -443,10 +443,9 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(SPLITS))
     question, entity = np.divmod(pair, n)
     everything = FilteredAnswers(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
-    held = collection.held and (collection.held[0], collection.held[1].joined(answers))
     return Collection(
         asked, judged, everything, collection.categories, collection.train, {}, collection.labels,
-        training=collection.training, held=held,
+        training=collection.training, held=collection.held,
     )  # fmt: skip
 
 

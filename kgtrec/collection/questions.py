@@ -225,7 +225,7 @@ def build_questions(
     report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(SPLITS)}
     return Collection(
         questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint, training,
-        held=None if plain(questions) is questions else (splits.valid, full.take(~chosen)),
+        held=None if plain(questions) is questions else (splits.valid, full),
     )  # fmt: skip
 
 

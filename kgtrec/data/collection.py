@@ -67,7 +67,7 @@ class Collection:
     # train is the graph of the candidates; None: the model was trained on train
     training: Triples | None = None
     missing_links: MissingLinks | None = None  # of complex queries
-    #: where relations have qualifiers, such as times: the triples of valid, and those of test that sampling left out
+    #: where relations have qualifiers, such as times: the triples of valid, and all of test, whatever the qrels
     held: tuple[Triples, Triples] | None = None
 
     def __post_init__(self) -> None:
@@ -124,7 +124,8 @@ class Collection:
             return np.zeros(0, np.int64)
         facts = plain(self.facts(SPLITS))
         question, entity, _ = completed_rows(asked, facts.take(first_places(facts.keys())))
-        now = [(each.question.astype(np.int64) * width + each.entity) for each in (self.qrels, self.filtered)]
+        answers = self.qrels.take(self.qrels.grade >= 1)
+        now = [(each.question.astype(np.int64) * width + each.entity) for each in (answers, self.filtered)]
         pairs = question.astype(np.int64) * width + entity
         return np.sort(pairs[~is_among(pairs, np.concatenate(now))])
 
@@ -146,18 +147,15 @@ class Collection:
         Raises
         ------
         CollectionError
-            If those of valid, and those that sampling left out, are not held.
+            If those of valid and test are not held.
         """
         if self.held is None:
             raise CollectionError(
                 "expected a collection of facts with a time, and its facts of valid, found one without; build it from "
                 "such facts with kgtrec questions"
             )
-        is_answer = self.qrels.grade >= 1
-        test = self.questions.triples(self.qrels.question[is_answer], self.qrels.entity[is_answer])
-        valid, left_out = self.held
-        of_split = {"train": (self.train,), "valid": (valid,), "test": (test, left_out)}
-        first, *others = (part for split in splits for part in of_split[split])
+        of_split = dict(zip(SPLITS, (self.train, *self.held), strict=True))
+        first, *others = (of_split[split] for split in splits)
         return first.joined(*others)
 
     @property

@@ -48,10 +48,10 @@ def qualified(relation: pa.StringArray, qualifier: pa.StringArray) -> pa.StringA
     Raises
     ------
     KgtrecError
-        If a relation's own label has ``BETWEEN``.
+        If a relation's own label has ``BETWEEN``, or would have it with the blank after it.
     """
-    refuse_qualified(relation)
-    between, nothing = labels_of([BETWEEN, ""])
+    between, nothing, blank = labels_of([BETWEEN, "", " "])
+    refuse_qualified(pc.binary_join_element_wise(relation, blank, nothing))
     whole = pc.binary_join_element_wise(relation, qualifier, between)
     return pc.if_else(pc.equal(qualifier, nothing), relation, whole)
 
@@ -67,7 +67,7 @@ def refuse_qualified(relation: pa.StringArray) -> None:
     if len(wrong := relation.filter(pc.match_substring(relation, BETWEEN))):
         raise KgtrecError(
             f"expected relation labels without {BETWEEN!r}, which is between a relation and its qualifier, such as a "
-            f"time, found {wrong[0].as_py()!r}; replace it in the triples"
+            f"time, found {wrong[0].as_py().rstrip()!r}; replace it in the triples"
         )
 
 

@@ -10,8 +10,8 @@
 ``training.parquet``  of an inductive collection: the same of the graph that a model was trained on, where train is the
                       graph of the candidates; relations of the collection, entities of ``training_entities.txt``
 ``links.parquet``     of complex queries: ``question, entity`` (rows), ``missing`` links of the easiest explanation
-``valid.parquet``     the same for valid, and ``left-out.parquet`` for test triples that sampling left out, where
-                      relations have qualifiers, such as times
+``valid.parquet``     what train.parquet has, for valid, and ``test.parquet`` for test, where relations have qualifiers,
+                      such as times
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -85,7 +85,7 @@ FORMAT_VERSION = 2
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", "links.parquet")
 _TRAINING, _TRAINING_ENTITIES = _OF_TRAINING = ("training.parquet", "training_entities.txt")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
-_HELD = ("valid.parquet", "left-out.parquet")
+_HELD = ("valid.parquet", "test.parquet")
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
 _LINKS = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("missing", pa.int8())])
@@ -209,8 +209,8 @@ def read_collection(folder: PathLike) -> Collection:
     if _TRAINING in manifest["files"]:
         training = _read_triples(path / _TRAINING, read_label_lines(path / _TRAINING_ENTITIES), relations)
     if manifest["files"].keys() >= {*_HELD}:
-        valid, left_out = (_read_triples(path / name, entities, relations) for name in _HELD)
-        held = valid, left_out
+        valid, test = (_read_triples(path / name, entities, relations) for name in _HELD)
+        held = valid, test
     if "links.parquet" in manifest["files"]:
         links = MissingLinks(*_read_codes(path / "links.parquet"))
     own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links, held
@@ -375,7 +375,7 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
-    further = [name for name in (*_OF_TRAINING, "links.parquet") if name in files]
+    further = [name for name in (*_OF_TRAINING, *_HELD, "links.parquet") if name in files]
     for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS, *further):
         if name != "report.txt" and not (path / name).is_file():
             yield FormatError("expected this file of the collection, found none; build it again", path=path / name)

@@ -149,7 +149,12 @@ def _of_pickles(path: Path) -> Queries:
         if not columns:
             raise KgtrecError("expected at least one query, found none")
         listed = [*chain.from_iterable(queries.values())]
-        answers = [*map(easy.get, listed, repeat(())), *map(hard.get, listed, repeat(()))]
+        try:
+            answers = [*map(easy.get, listed, repeat(())), *map(hard.get, listed, repeat(()))]
+        except TypeError:  # a list in place of a tuple
+            raise KgtrecError("expected queries of nested tuples, which have answers, found other values") from None
+        if wrong := {*map(type, answers)} - {set, frozenset, list, tuple}:
+            raise KgtrecError(f"expected sets of answers, found {wrong.pop().__name__}")
         encode = {kind: partial(_codes, names=names) for kind, names in (("e", entities), ("r", relations))}
         return Queries.of_columns(columns, answers, encode, entities, relations)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import FILTERS, SPLITS, Triples, plain, qualifiers_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -110,6 +113,26 @@ def test_a_collection_with_times_is_read_back(tmp_path_factory, train, valid, te
     pd.testing.assert_frame_equal(again.questions.to_frame(), collection.questions.to_frame())
 
 
+def test_the_static_filter_is_of_the_facts_whatever_the_qrels():
+    """Ranks with further judgements, and ranks of a collection that has them as qrels, give the same value."""
+    test = [("ann", "in", "oslo", "2014"), ("bob", "in", "rome", "2014"), ("cid", "in", "oslo", "2015")]
+    collection = build_questions([("ann", "in", "bonn", "2012"), ("bob", "in", "kiel", "2012")], test=test)
+    asked, entities = collection.questions.ids, collection.entities
+    found = {("tail0", "rome"): 0, ("tail0", "bonn"): 0, ("tail0", "kiel"): 1, ("tail1", "oslo"): 1}
+    labels = zip(*(collection.qrels.decoded(name).to_pylist() for name in ("question", "entity")), strict=True)
+    grade = dict.fromkeys(labels, 1) | found
+    codes = [
+        np.array(own.encode([*each])) for own, each in zip((asked, entities), zip(*grade, strict=True), strict=True)
+    ]
+    judged = replace(collection, qrels=Qrels.of(*codes, np.array([*grade.values()], np.int32), asked, entities))
+    scores = np.random.default_rng(0).random((len(collection.questions), len(collection.entities)))
+    values = []
+    for each, options in ((collection, {"judged": judged.qrels}), (judged, {})):
+        ranked = rank_scores(each, scores, questions=each, entities=each, filtered_by=FILTERS, **options)
+        values.append(evaluate(judged, ranked.answer_ranks, "micro.MR micro.MRR").to_table()["value"].to_pylist())
+    assert values[0] == values[1]
+
+
 def test_scores_per_relation_are_over_all_times():
     """A stratum per relation holds the questions of all times."""
     collection = built()
@@ -144,6 +167,12 @@ def test_columns_of_files_with_times(tmp_path):
     path.write_text("a\tr @ s\tb\n")
     with pytest.raises(KgtrecError, match=r"without ' @ '.*replace it"):
         read_triples(path)
+    for rows, columns in (("a\tr @ s\tb\t7\n", "hrt"), ("a\tr @\tb\t7\n", "hrt"), ("a\tr @\tb\tx\n", "hrtq")):
+        path.write_text(rows)  # r at the time "@ 7" would be the same label
+        with pytest.raises(
+            KgtrecError, match=rf"{path.name}: expected relation labels without ' @ '.* found 'r @( s)?'"
+        ):
+            read_triples(path, columns=columns)
     with pytest.raises(KgtrecError, match="h, r and t"):
         read_triples(path, columns="hrtqq")
 

@@ -162,6 +162,16 @@ def test_an_edited_or_missing_file_is_named(folder, name):
         read_collection(folder)
 
 
+@pytest.mark.parametrize("name", ["valid.parquet", "test.parquet"])
+def test_the_facts_that_the_static_filter_needs_are_those_that_were_written(tmp_path, name):
+    """Other facts of valid would be other ranks, unnoticed."""
+    facts = [("ann", "in", "rome", "2012")]
+    write_collection(tmp_path / "c", build_questions(facts, test=[("ann", "in", "oslo", "2013")]))
+    (tmp_path / "c" / name).write_bytes(b"x")
+    with pytest.raises(FormatError, match=rf"{name}: expected the file that kgtrec questions wrote, found another one"):
+        read_collection(tmp_path / "c")
+
+
 def test_the_report_may_go(folder):
     """It is for people; the manifest has the counts."""
     (folder / "report.txt").unlink()

@@ -95,6 +95,7 @@ def test_a_damaged_pickle_is_one_error(tmp_path_factory, noise, first, size):
         ("test-queries", {("e", ("r",)): {(-7, (0,))}}, "found -7"),
         ("test-queries", {("e", ("r",)): {(10**30, (0,))}}, "expected numbers from 0 to 6"),
         ("test-queries", {("e", ("r",)): {("a", (0,))}}, "expected numbers from 0 to 6, which have names, found 'a'"),
+        ("test-queries", {("e", ("r",)): [[1, [0]]]}, "expected queries of nested tuples"),
         ("test-queries", {}, "expected at least one query, found none"),
         ("test-queries", [], "expected a dict, found list"),
         ("id2ent", {1: "a"}, "expected a text for each number from 0 to 0"),
@@ -107,6 +108,15 @@ def test_wrong_contents_of_pickles(tmp_path, name, content, message):
     with pytest.raises(FormatError, match=message) as caught:
         read_queries(tmp_path / "test-queries.pkl")
     assert f"{name}.pkl" in str(caught.value)
+
+
+def test_answers_that_are_no_sets_are_refused(tmp_path):
+    """One number in place of a set of numbers is an error of the file."""
+    write_betae(tmp_path, each=1)
+    listed = pickle.loads((tmp_path / "test-hard-answers.pkl").read_bytes())  # noqa: S301  # written above
+    (tmp_path / "test-hard-answers.pkl").write_bytes(pickle.dumps(dict.fromkeys(listed, 3)))
+    with pytest.raises(FormatError, match=r"test-queries.pkl: expected sets of answers, found int"):
+        read_queries(tmp_path / "test-queries.pkl")
 
 
 def test_names_are_found_in_folders_above(tmp_path):

@@ -119,7 +119,8 @@ def read_triples(
         lines = Lines.read(path)
         if (columns, delimiter) == ("hrt", "\t") and (layout := layout_of(lines)):
             return read_timed(path, layout)
-        triples = _read_text(lines, columns, delimiter, header=header, may_be_empty=may_be_empty)
+        with in_file(path):
+            triples = _read_text(lines, columns, delimiter, header=header, may_be_empty=may_be_empty)
     if len(triples) == 0 and not may_be_empty:
         raise FormatError("expected at least one triple, found none", path)
     if "q" not in columns:

@@ -76,7 +76,8 @@ def read_timed(path: PathLike, layout: tuple[str, str, Lines]) -> Triples:
     fields = read_fields(lines, len(columns), expected, delimiter=delimiter)
     column_of = dict(zip(columns, map(pc.utf8_trim_whitespace, fields), strict=True))
     if not dictionaries_beside(path) or not all(_is_number(column_of[letter][0].as_py()) for letter in "hrt"):
-        return Triples.of_columns(*(column_of[letter] for letter in "hrtq"))
+        with in_file(path):
+            return Triples.of_columns(*(column_of[letter] for letter in "hrtq"))
     code = {letter: read_codes(lines, column_of[letter], _MOST, names[letter]) for letter in "hrt"}
     labels = [
         _labels(beside(path, name), max(code[letter].max() for letter in letters))
