@@ -9,9 +9,9 @@
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
 ``training.parquet``  of an inductive collection: the same of the graph that a model was trained on, where train is the
                       graph of the candidates; relations of the collection, entities of ``training_entities.txt``
-``links.parquet``     of complex queries: ``question, entity`` (rows), ``missing`` links of the easiest explanation
 ``valid.parquet``     the same for valid, and ``left-out.parquet`` for test triples that sampling left out, where
                       relations have qualifiers, such as times
+``links.parquet``     of complex queries: ``question, entity`` (rows), ``missing`` links of the easiest explanation
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -375,7 +375,7 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
-    further = [name for name in (*_OF_TRAINING, "links.parquet") if name in files]
+    further = [name for name in (*_OF_TRAINING, *_HELD, "links.parquet") if name in files]
     for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS, *further):
         if name != "report.txt" and not (path / name).is_file():
             yield FormatError("expected this file of the collection, found none; build it again", path=path / name)
