@@ -57,9 +57,7 @@ def queries_of(collection: Collection, templates: Mapping[str, str], names: Mapp
     for relation in np.unique(asked.relation).tolist():
         label = asked.relations[relation]
         try:
-            parts[relation] = template_parts(
-                template_of(templates, label, lambda plain: f"{{head}} {readable(plain)} {{tail}}")
-            )
+            parts[relation] = template_parts(template_of(templates, label, _in_words, names=names))
         except KgtrecError as error:
             raise KgtrecError(f"relation {label!r}: {error}") from None
     queries = []

@@ -17,7 +17,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements, Tasks
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples, plain
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
 
@@ -130,14 +130,19 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
     They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule
     judges do not count.
     """
-    triples = plain(campaign.pool.triples.take(campaign.automatic.for_people))
-    counts = np.bincount(triples.relation, minlength=len(triples.relations))
     lacking: Counter[str] = Counter()
-    for relation, count in zip(triples.relations, counts.tolist(), strict=True):
-        for part in {*relations_in(relation)} if count and relation not in campaign.templates else [relation]:
-            if count and campaign.templates.get(part) in (None, draft_template(part)):
+    for relation, count in relation_counts(campaign.pool.triples.take(campaign.automatic.for_people)).items():
+        own = campaign.templates.get(relation)
+        for part in relations_in(relation) if own in (None, draft_template(relation)) else ():
+            if campaign.templates.get(part) in (None, draft_template(part)):
                 lacking[part] += count
     return dict(sorted(lacking.items(), key=lambda item: (-item[1], item[0])))
+
+
+def relation_counts(triples: Triples) -> dict[str, int]:
+    """Count the triples of each relation, with its qualifier."""
+    used, counts = np.unique(triples.relation, return_counts=True)
+    return dict(zip(triples.relations.decode(used).to_pylist(), counts.tolist(), strict=True))
 
 
 def phrase_tasks(

@@ -122,7 +122,6 @@ def track(campaign: Campaign) -> CampaignProgress:
     labels = triples.relations.decode(triples.relation[first]).to_pylist()
     group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
     side = (~pool.questions.is_head[group]).astype(np.intp)
-    lacking = relations_without_template(campaign)
 
     named = people.names.extended(judgements.annotators.labels)
     latest = judgements.take(judgements.role == ANNOTATOR).latest()
@@ -151,7 +150,7 @@ def track(campaign: Campaign) -> CampaignProgress:
         relations=_by_state("relation", labels, relation, decisions),
         sides=_by_state("side", SIDES, side, decisions),
         annotators=pa.table(annotators),
-        without_template=tuple(label for label in labels if label in lacking),
+        without_template=tuple(sorted(relations_without_template(campaign), key=str.encode)),
         step=_step(campaign, decisions, np.bincount(about, minlength=len(pool)), int(is_active.sum())),
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,

@@ -50,7 +50,7 @@ def draft_template(relation: str) -> str:
 
 
 def relations_in(relation: str) -> list[str]:
-    """Return the relations that a complex query is made of, without signs of direction; of another one the plain one.
+    """Return the relations that a complex query is made of, each once, without sign; of another one the plain one.
 
     Examples
     --------
@@ -60,7 +60,8 @@ def relations_in(relation: str) -> list[str]:
     if not is_query(relation):
         return [relation.partition(BETWEEN)[0]]
     name, labels = read_label(relation)
-    return [label.lstrip("+-") for kind, label in zip(letters(STRUCTURES[name]), labels, strict=True) if kind == "r"]
+    kinds = letters(STRUCTURES[name])
+    return list(dict.fromkeys(each.lstrip("+-") for kind, each in zip(kinds, labels, strict=True) if kind == "r"))
 
 
 def query_template(query: str, templates: Mapping[str, str], names: Mapping[str, str]) -> str:

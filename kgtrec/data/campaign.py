@@ -188,8 +188,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 def template_parts(template: str) -> tuple[str, ...]:
     """Return the template split at its slots, which are parts too; the joined parts give the template again.
 
-    Only the two slots have a meaning here, and ``{time}`` in :func:`kgtrec.campaign.wording.template_of`. A template is never passed to ``str.format``, which would evaluate
-    ``{head.__class__}``, and the names put into the slots are not parsed again, so that they may contain braces.
+    Only the two slots have a meaning here, and ``{time}`` in :func:`kgtrec.campaign.wording.template_of`. A template is
+    never passed to ``str.format``, which would evaluate ``{head.__class__}``, and the names put into the slots are not
+    parsed again, so that they may contain braces.
 
     Raises
     ------

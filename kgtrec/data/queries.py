@@ -169,7 +169,7 @@ def columns_of(shape: Shape, queries: Sequence[Any], marks: Mapping[str, Any]) -
         return [queries]
     sizes = {len(query) if isinstance(query, list | tuple) else -1 for query in queries}
     if sizes != {len(shape)}:
-        raise KgtrecError(f"expected queries nested like {_shown(shape)}, found another")
+        raise KgtrecError(f"expected queries nested like {''.join(_pieces(shape))}, found another")
     parts = zip(shape, zip(*queries, strict=True), strict=True)
     return [column for part, own in parts for column in columns_of(part, own, marks)]
 
@@ -235,7 +235,3 @@ def _pieces(shape: Shape) -> list[str]:
     if isinstance(shape, str):
         return [shape if shape in "er" else f'"{shape}"']
     return ["[", *[piece for part in shape for piece in (", ", *_pieces(part))][1:], "]"]
-
-
-def _shown(shape: Shape) -> str:
-    return "".join(_pieces(shape))

@@ -97,36 +97,23 @@ def evaluate_graphs(
     pairs = list(combinations(range(len(names)), 2))
     note = f"intervals: Student's t over {len(graphs)} graphs, which are taken for a sample of graphs like these"
     across = Column("value", digits="measure", better="measure", across="measure", among=("graph",))
-    value, ends = (
-        Column("value", "mean", digits="measure", better="measure", among=("measure",)),
-        interval_columns(confidence),
-    )
-    parts = [
-        Table("graphs", "Graphs", "value for each graph", data, (Column("system"), Column("graph"), across)),
-        Table(
-            "means",
-            "Means over graphs",
-            "mean over graphs, each of which counts the same",
-            _means({"system": names}, measures, cube, confidence),
-            (Column("system"), Column("measure"), Column("graphs", digits=0), value, *ends),
-            note=note,
-        ),
-    ]
+    parts = [Table("graphs", "Graphs", "value for each graph", data, (Column("system"), Column("graph"), across))]
+
+    def add(
+        name: str, title: str, caption: str, labels: Mapping[str, Sequence[str]], own: NDArray[Any], value: Column
+    ) -> None:
+        columns = *map(Column, [*labels, "measure"]), Column("graphs", digits=0), value, *interval_columns(confidence)
+        parts.append(Table(name, title, caption, _means(labels, measures, own, confidence), columns, note=note))
+
+    value = Column("value", "mean", digits="measure", better="measure", among=("measure",))
+    caption = "mean over graphs, each of which counts the same"
+    add("means", "Means over graphs", caption, {"system": names}, cube, value)
     if pairs:
-        both = [(names[one], names[other]) for one, other in pairs]
-        labels = dict(zip(("system", "than"), zip(*both, strict=True), strict=True))
+        labels = {"system": [names[one] for one, _ in pairs], "than": [names[other] for _, other in pairs]}
         differences = np.array([cube[one] - cube[other] for one, other in pairs])
+        caption = "mean over graphs of the difference on the same graph, each interval by itself"
         value = Column("value", "mean difference", form="difference")
-        parts.append(
-            Table(
-                "differences",
-                "Differences of two systems",
-                "mean over graphs of the difference on the same graph, each interval by itself",
-                _means(labels, measures, differences, confidence),
-                (Column("system"), Column("than"), Column("measure"), Column("graphs", digits=0), value, *ends),
-                note=note,
-            )
-        )
+        add("differences", "Differences of two systems", caption, labels, differences, value)
     return TabledResult(tuple(parts))
 
 

@@ -36,6 +36,8 @@ from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, parse_measures
 
+_OF_LINKS = ("category", "half-link", "seen", "time")  # of questions of one link
+
 
 def default_measures(*, ranks: bool, only_answers: bool = False) -> tuple[str, ...]:
     """Return the measures that are computed by default; ``ranks``: all systems are answer ranks.
@@ -199,6 +201,11 @@ def breakdown_of(
         n = int(relevant.sum())
         return Breakdown(np.arange(n, dtype=np.int32), n, items, of_answers=True)
     one_of("per to be one of", per, BREAKDOWNS)
+    if collection is not None and collection.missing_links is not None and per in _OF_LINKS:
+        raise KgtrecError(
+            f"expected questions of one link, to score them per {per}, found complex queries; score them per relation "
+            "(their structure), or per missing-links"
+        )
     if per in (*OF_POPULARITY, "half-link"):
         group, names = TrainStrata(qrels, collection, f"--per {per}").of(per, quantiles)
         return _used(per, group, labels_of(names), of_answers=per in OF_ANSWERS)

@@ -26,13 +26,14 @@ from werkzeug.wsgi import wrap_file
 from kgtrec.campaign.people import LONGEST_NAME, change_people, changed_people
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.campaign.sharing import moved_tasks, shared_out, write_shares
+from kgtrec.campaign.tasks import relation_counts
 from kgtrec.campaign.track import track
 from kgtrec.campaign.verdict_rules import roles_of
-from kgtrec.campaign.wording import draft_template, readable
+from kgtrec.campaign.wording import draft_template, readable, relations_in
 from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
-from kgtrec.data.triples import Triples, plain
+from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted, one_of
 from kgtrec.formats.campaign.folder import read_people, read_templates, write_people, write_templates
 from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
@@ -352,22 +353,24 @@ def _linked(name: str) -> str:
 
 def _relations(campaign: Campaign) -> list[dict[str, Any]]:
     """The relations that people are asked about, in byte order: ``name``: its words; ``is_draft``: in general words."""
-    triples = plain(campaign.pool.triples)
-    counts = np.bincount(triples.relation[campaign.automatic.for_people], minlength=len(triples.relations))
+    triples = campaign.pool.triples
+    of_people, counts = relation_counts(triples.take(campaign.automatic.for_people)), Counter[str]()
+    for relation in relation_counts(triples):
+        counts.update(dict.fromkeys(relations_in(relation), of_people.get(relation, 0)))
     relations = []
-    for row in np.unique(triples.relation).tolist():
-        label = triples.relations[row]
+    for label, count in counts.items():
         draft = draft_template(label)
         own = campaign.templates.get(label, draft)
-        about = {"relation": label, "name": readable(label), "triples": int(counts[row])}
+        about = {"relation": label, "name": readable(label), "triples": count}
         relations.append(about | {"template": own, "is_draft": own == draft})
     return sorted(relations, key=lambda relation: relation["relation"].encode())
 
 
 def _some_triples(campaign: Campaign, relation: str) -> Triples:
     """A few triples of a relation, from all over the pool; none if the pool has none."""
-    triples, alone = campaign.pool.triples, plain(campaign.pool.triples)
-    rows = np.flatnonzero(alone.relation == alone.relations.encode([relation])[0])
+    triples = campaign.pool.triples
+    used = [label for label in relation_counts(triples) if relation in relations_in(label)]
+    rows = np.flatnonzero(np.isin(triples.relation, triples.relations.encode(used)))
     for_people = rows[campaign.automatic.for_people[rows]]
     rows = for_people if len(for_people) else rows
     places = np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))

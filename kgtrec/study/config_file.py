@@ -19,7 +19,7 @@ from kgtrec.evaluation.families import SEEDS
 from kgtrec.evaluation.scoring import TIE_POLICIES, UNLISTED_ANSWERS
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_in_parts
-from kgtrec.formats.triples import find_splits
+from kgtrec.formats.triples import are_columns, find_splits
 from kgtrec.measures.names import parse_measures
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
@@ -88,10 +88,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "test": _TEXT,
         "collection": _TEXT,
         "header": _FLAG,
-        "columns": (
-            "the order of the columns, such as hrt",
-            lambda value: sorted(str(value).replace("-", "").replace("q", "", 1)) == ["h", "r", "t"],
-        ),
+        "columns": ("the order of the columns, such as hrt", lambda value: are_columns(str(value))),
         "repeated": _one_of(POLICIES),
         "leaked": _one_of(POLICIES),
         "unseen_entities": _one_of(POLICIES),

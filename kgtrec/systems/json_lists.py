@@ -103,7 +103,7 @@ def _question(value: Any) -> tuple[bool, str, str, str | None]:
         raise _WrongError(f"expected a text as {wrong}, found {'nothing' if found is None else kind_of(found)}")
     if answer is not None and not isinstance(answer, str):
         raise _WrongError(f"expected a text as answer, or null, found {kind_of(answer)}")
-    if (time := value.get("time")) is not None:
+    if (time := value.get("time")) not in (None, ""):
         if type(time) not in (str, int):
             raise _WrongError(f"expected a text or a whole number as time, or null, found {kind_of(time)}")
         relation = f"{relation}{BETWEEN}{time}"

@@ -49,6 +49,24 @@ def test_progress_and_templates_are_of_the_relation_at_all_times():
     }
 
 
+def test_templates_of_complex_queries_are_of_the_relations_in_them():
+    """Each relation once for a query, with the triples of all its queries; progress is by structure."""
+    campaign, two = with_times(), '2p @ ["ann", ["capital", "@near"]]'
+    relations = Vocabulary.of(["@near", two, '2i @ [["ann", ["@near"]], ["bob", ["-@near"]]]'])
+    pool = campaign.pool
+    pool = replace(
+        pool, questions=replace(pool.questions, relations=relations), triples=replace(pool.triples, relations=relations)
+    )
+    campaign = replace(campaign, pool=pool)
+    assert relations_without_template(campaign) == {"@near": 6}
+    assert track(campaign).without_template == ("@near",)
+    assert track(campaign).relations["relation"].to_pylist() == ["all", "2i", "2p", "@near"]
+    assert [(row["relation"], row["triples"]) for row in _relations(campaign)] == [("@near", 6), ("capital", 3)]
+    assert {relations[code] for code in _some_triples(campaign, "capital").relation} == {two}
+    own = replace(campaign, templates={two: "{head}: {tail}?"})
+    assert relations_without_template(own) == {"@near": 3}
+
+
 def test_init_drafts_one_template_for_a_relation_at_all_times(tmp_path):
     """Of two questions at two times."""
     for name, rows in (("train", "ann\tin\trome\t1\n"), ("test", "ann\tin\toslo\t2\nann\tin\trome\t3\n")):

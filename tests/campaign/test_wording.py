@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtrec.campaign.queries import queries_of
 from kgtrec.campaign.tasks import names_of, phrase_triples
 from kgtrec.campaign.wording import JOINTED, draft_template, query_template, readable, relations_in, template_of
+from kgtrec.collection import build_queries
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import template_parts
@@ -153,6 +155,14 @@ def test_a_link_that_is_read_backwards_and_names_with_braces():
         == "Is this true: “{head} by {tail}” and “b s {tail}”?"
     )
     assert relations_in(label) == ["r", "s"]
+
+
+def test_questions_of_a_query_have_the_names_of_all_anchors():
+    """As texts for other systems: the first anchor, which the question has, and those inside the query."""
+    queries = Queries.of([{"structure": "2i", "query": [["a", ["r"]], ["b", ["r"]]], "hard": ["c"]}])
+    collection = build_queries(queries, [("a", "r", "c")], test=[("b", "r", "c")])
+    said = queries_of(collection, {"r": "{head} likes {tail}"}, {"a": "Ann", "b": "Bob"})
+    assert said == ["Is this true: “Ann likes what” and “Bob likes what”?"]
 
 
 def test_triples_of_a_query_are_phrased_by_the_templates_of_its_relations():

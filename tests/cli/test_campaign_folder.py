@@ -63,7 +63,7 @@ def test_init_adds_what_annotators_need(folder, capsys):
     campaign = read_campaign(folder)
     assert (campaign.sources, campaign.names, len(campaign.people)) == ((), {}, 4)
     said = capsys.readouterr().err
-    assert "1 of 2 relations have no template of their own and are asked for in general words: r0" in said
+    assert "relations without a template of their own are asked about in general words: r0;" in said
     assert said.endswith(f"next: kgtrec campaign assign {folder}\n")
 
 

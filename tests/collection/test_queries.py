@@ -285,6 +285,14 @@ def test_missing_links_of_other_answers_and_collections(tmp_path):
         evaluate(triples, [], "micro.MRR", per="missing-links")
 
 
+@pytest.mark.parametrize("per", ["category", "half-link", "seen", "time"])
+def test_what_is_said_of_one_link_is_refused_for_queries(per):
+    """A query has no category, half-links or time: one clear error instead of a stratum without meaning."""
+    collection = build_queries(Queries.of([TWO]), TRAIN, VALID, TEST)
+    with pytest.raises(KgtrecError, match=f"questions of one link, to score them per {per}"):
+        evaluate(collection, [], "micro.MRR", per=per)
+
+
 def test_intervals_are_over_questions():
     """Answers of queries are no test triples; asking for triples is an error."""
     collection = build_queries(Queries.of([TWO, {"structure": "1p", "query": ["cid", ["likes"]]}]), TRAIN, VALID, TEST)

@@ -172,6 +172,16 @@ def test_the_facts_that_the_static_filter_needs_are_those_that_were_written(tmp_
         read_collection(tmp_path / "c")
 
 
+@pytest.mark.parametrize("name", ["valid.parquet", "test.parquet"])
+def test_a_missing_file_of_facts_with_a_time_is_named(tmp_path, name):
+    """What baselines and filters need of valid and test is part of the collection."""
+    facts = [("ann", "in", "rome", "1"), ("bob", "in", "oslo", "2")]
+    write_collection(tmp_path / "C", build_questions(facts, facts[:1], [("ann", "in", "oslo", "3")]))
+    (tmp_path / "C" / name).unlink()
+    with pytest.raises(FormatError, match=rf"{name}: expected this file of the collection, found none; build it again"):
+        read_collection(tmp_path / "C")
+
+
 def test_the_report_may_go(folder):
     """It is for people; the manifest has the counts."""
     (folder / "report.txt").unlink()

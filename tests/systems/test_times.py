@@ -91,9 +91,10 @@ def test_json_lists_with_times_give_the_ranks_of_scores(tmp_path):
     path.write_text(json.dumps(lines[0] | {"time": 1.5}) + "\n")
     with pytest.raises(KgtrecError, match="expected a text or a whole number as time, or null"):
         read_system(path)
-    path.write_text("".join(json.dumps({**line, "time": None}) + "\n" for line in lines))
-    with pytest.raises(KgtrecError, match="a question of one time, while these are of none"):
-        rank_system(COLLECTION, read_system(path))
+    for nothing in (None, ""):
+        path.write_text("".join(json.dumps({**line, "time": nothing}) + "\n" for line in lines))
+        with pytest.raises(KgtrecError, match="a question of one time, while these are of none"):
+            rank_system(COLLECTION, read_system(path))
 
 
 def test_own_ranks_with_times_give_the_ranks_of_scores(tmp_path):

@@ -22,8 +22,8 @@ def notes_text(progress: CampaignProgress) -> str:
     notes = []
     if lacking := progress.without_template:
         notes.append(
-            f"{len(lacking):,} of {len(progress.relations) - 1:,} relations have no template of their own and are "
-            f"asked for in general words: {some_of([legible(name) for name in lacking], _NAMED)}; edit templates.tsv"
+            "relations without a template of their own are asked about in general words: "
+            f"{some_of([legible(name) for name in lacking], _NAMED)}; edit templates.tsv"
         )
     if progress.any_host:
         notes.append("sources.txt lists no host, so that any https page counts as a source")

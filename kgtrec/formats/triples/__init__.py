@@ -309,10 +309,21 @@ def format_of(path: PathLike) -> str:
     return {".del": "libkge", ".nt": "nt", ".pt": "ogb", ".npy": "ogb"}.get(suffix, "tsv")
 
 
+def are_columns(columns: str) -> bool:
+    """Return whether columns have h, r and t once each, at most one q, and - otherwise.
+
+    Examples
+    --------
+    >>> are_columns("htr"), are_columns("qh-rt"), are_columns("hr")
+    (True, True, False)
+    """
+    return sorted(columns.replace("-", "").replace("q", "", 1)) == sorted(_NAMES)
+
+
 def _require_options(
     path: PathLike, columns: str, kind: str | None, delimiter: str, literals: str, header: bool
 ) -> str:
-    if sorted(columns.replace("-", "").replace("q", "", 1)) != sorted(_NAMES):
+    if not are_columns(columns):
         raise KgtrecError(
             "expected columns with h, r and t (head, relation, tail) once each, and q (a qualifier, such as the time) "
             f"or - (not read), found {columns!r}"
