@@ -17,7 +17,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements, Tasks
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples, plain
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
 
@@ -130,7 +130,7 @@ def relations_without_template(campaign: Campaign) -> dict[str, int]:
     They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule
     judges do not count.
     """
-    triples = plain(campaign.pool.triples.take(campaign.automatic.for_people))
+    triples = campaign.pool.triples.take(campaign.automatic.for_people)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
     lacking: Counter[str] = Counter()
     for relation, count in zip(triples.relations, counts.tolist(), strict=True):

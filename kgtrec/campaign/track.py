@@ -151,7 +151,7 @@ def track(campaign: Campaign) -> CampaignProgress:
         relations=_by_state("relation", labels, relation, decisions),
         sides=_by_state("side", SIDES, side, decisions),
         annotators=pa.table(annotators),
-        without_template=tuple(label for label in labels if label in lacking),
+        without_template=tuple(sorted(lacking, key=str.encode)),
         step=_step(campaign, decisions, np.bincount(about, minlength=len(pool)), int(is_active.sum())),
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,

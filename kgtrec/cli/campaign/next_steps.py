@@ -21,8 +21,10 @@ def notes_text(progress: CampaignProgress) -> str:
         return ""
     notes = []
     if lacking := progress.without_template:
+        known = progress.relations["relation"].to_pylist()  # of complex queries these are structures
+        of = f"{len(known) - 1:,}" if {*lacking} <= {*known} else "the"
         notes.append(
-            f"{len(lacking):,} of {len(progress.relations) - 1:,} relations have no template of their own and are "
+            f"{len(lacking):,} of {of} relations have no template of their own and are "
             f"asked for in general words: {some_of([legible(name) for name in lacking], _NAMED)}; edit templates.tsv"
         )
     if progress.any_host:
