@@ -222,7 +222,8 @@ def breakdown_of(
     elif per == "relation":
         code, labels = plain(topics).relation[row], plain(topics).relations.labels
     else:
-        code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
+        code = collection.categories.category[topics.relation[row]].astype(np.int32)
+        code, labels = np.where(code < 0, np.int32(len(CATEGORIES)), code), labels_of([*CATEGORIES, "none"])
     return _used(per, code, labels)
 
 

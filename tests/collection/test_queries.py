@@ -280,6 +280,9 @@ def test_missing_links_of_other_answers_and_collections(tmp_path):
     assert own.items["missing-links"].to_pylist() == ["1", "2", "unknown"]
     with pytest.raises(MeasureError, match="whose answers differ in missing links"):
         evaluate(collection, ranks, "macro.MRR", per="missing-links")
+    assert evaluate(collection, ranks, "micro.MRR", per="category").items["category"].to_pylist() == ["none"]
+    with pytest.raises(KgtrecError, match="of one link, to score them per seen, found complex queries"):
+        evaluate(collection, ranks, "micro.MRR", per="seen")
     triples = build_questions(TRAIN, VALID, TEST)
     with pytest.raises(KgtrecError, match="needs a collection of complex queries"):
         evaluate(triples, [], "micro.MRR", per="missing-links")
