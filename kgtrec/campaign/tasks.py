@@ -17,7 +17,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import NOT_ASKED, SLOTS, Assignments, Campaign, template_parts
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements, Tasks
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import BETWEEN, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
 
@@ -221,7 +221,9 @@ def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[
     """
     anchor = names_of(questions.entities, questions.anchor[rows], names)
     code, place = np.unique(questions.relation[rows], return_inverse=True)
-    words = labels_of([readable(questions.relations[int(one)]) for one in code]).take(arrow_of(place))
+    words = labels_of([readable(questions.relations[int(one)]).replace(BETWEEN, " ") for one in code]).take(
+        arrow_of(place)
+    )
     both = (pc.binary_join_element_wise(*pair, " ") for pair in ((words, anchor), (anchor, words)))
     return pc.if_else(pa.array(questions.is_head[rows]), *both)
 

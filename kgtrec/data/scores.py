@@ -117,9 +117,10 @@ class Scores(Framed, PlottedResult):
             return (imported("report.figures", "score_intervals")(table, title=title, interval=interval),)
         per, n_parts = ", ".join(self.items), self.values.shape[2]
         if len(self.items) > 1 or n_parts > _MOST_PARTS:
+            together = ", which are not drawn together" if len(self.items) > 1 else ""
             raise KgtrecError(
-                f"expected totals or scores of at most {_MOST_PARTS} parts to draw, found {n_parts:,} per {per}; "
-                "use to_frame() and a figure of your own"
+                f"expected totals or scores of at most {_MOST_PARTS} parts to draw, found {n_parts:,} per {per}"
+                f"{together}; use to_frame() and a figure of your own"
             )
         parts = {"system": table["system"], "category": table[per], "side": pa.repeat("", len(table))}
         parts |= {"labels": table[per], "place": pc.index_in(table[per], self.items[per])}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.triples import plain
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
@@ -271,9 +272,13 @@ def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None
 
 
 def answer_triples(qrels: Qrels, collection: Collection) -> NDArray[np.int64]:
-    """Number the triples of the relevant judgements, (n_answers,); a head and a tail answer may share one."""
+    """Number the triples of the relevant judgements, (n_answers,); a head and a tail answer may share one.
+
+    A fact is one triple at all its times: its answers are not independent.
+    """
     question, entity = _answers_in(collection, qrels)
-    return np.unique(collection.questions.triples(question, entity).keys(), return_inverse=True)[1].astype(np.int64)
+    triples = plain(collection.questions).triples(question, entity)
+    return np.unique(triples.keys(), return_inverse=True)[1].astype(np.int64)
 
 
 def _judges_test_triples(qrels: Qrels, collection: Collection) -> bool:

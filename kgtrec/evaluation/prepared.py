@@ -36,7 +36,7 @@ from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure, ProvidedMeasure, parse_measures
 
-_OF_LINKS = ("category", "half-link", "seen", "time")  # of questions of one link
+_OF_LINKS = ("half-link", "seen", "time")  # of questions of one link
 
 
 def default_measures(*, ranks: bool, only_answers: bool = False) -> tuple[str, ...]:
@@ -229,7 +229,8 @@ def breakdown_of(
     elif per == "relation":
         code, labels = plain(topics).relation[row], plain(topics).relations.labels
     else:
-        code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
+        code = collection.categories.category[topics.relation[row]].astype(np.int32)
+        code, labels = np.where(code < 0, np.int32(len(CATEGORIES)), code), labels_of([*CATEGORIES, "none"])
     return _used(per, code, labels)
 
 

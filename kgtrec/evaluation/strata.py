@@ -123,6 +123,8 @@ def seen_strata(collection: Collection) -> Codes:
     >>> [SEEN[code] for code in seen_strata(collection)]  # (?, likes, c), (?, hates, c), (d, likes, ?), (d, hates, ?)
     ['relation only', 'neither', 'relation and anchor', 'anchor only']
     """
+    if collection.missing_links is not None:
+        raise KgtrecError("expected questions of one link, to score them per seen, found complex queries")
     questions = plain(collection.questions)
     training = plain(collection.train if collection.training is None else collection.training)
     met = np.isin(questions.relation, training.relation)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgtrec.campaign.tasks import phrase, relations_without_template
+from kgtrec.campaign.tasks import phrase, relations_without_template, search_text
 from kgtrec.campaign.track import track
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaign.folder import read_templates
@@ -35,6 +35,14 @@ def test_people_are_asked_about_the_time():
         text.replace("\u2068", "").replace("\u2069", "") for text in phrased(campaign, campaign.pool.triples.take(rows))
     ] == expected
     assert "the capital of France in 1990?" in titles(campaign, np.array([0]))[0]
+
+
+def test_a_search_has_the_time_as_a_word():
+    """Without the sign that separates it from the relation."""
+    asked = with_times().pool.questions
+    texts = search_text(asked, np.arange(len(asked)), {}).to_pylist()
+    assert any("capital 2000" in text for text in texts)
+    assert not any("@ " in text.replace("@near", "") for text in texts)
 
 
 def test_progress_and_templates_are_of_the_relation_at_all_times():

@@ -40,6 +40,22 @@ def test_a_folder_of_betae_is_read_unmodified(kg, capsys):
         assert {line.split(",")[lines[0].split(",").index("relation")] for line in lines[1:]} >= {"1p", "2in", "up"}
 
 
+def test_relations_in_queries_without_template(kg, capsys):
+    """Those of the links are named, not structures; a triple counts once for all of them."""
+    kgtrec("questions", "train.tsv", "test.tsv", "--queries", "queries.jsonl", "--out", "c")
+    kgtrec("rank", "c", "--baseline", "popularity", "--out", "ranks")
+    kgtrec("pool", "c", "ranks/popularity.run.gz", "--depth", "1", "--out", "p")
+    capsys.readouterr()
+    kgtrec("campaign", "init", "p", "--annotator", "ann")
+    assert "2 of the relations have no template of their own and are asked for in general words: knows, likes;" in (
+        capsys.readouterr().err
+    )
+    kgtrec("campaign", "assign", "p", "--per-triple", "1")
+    capsys.readouterr()
+    kgtrec("campaign", "export", "p", "--annotator", "ann", "--out", "ann.csv")
+    assert "warning: 2 relations without question template, so 1 triple in the pool has" in capsys.readouterr().err
+
+
 def test_json_lines_without_answers(kg, capsys):
     """Answers are found; topics have the query as a fourth column."""
     kgtrec("questions", "train.tsv", "test.tsv", "--queries", "queries.jsonl", "--out", "c")

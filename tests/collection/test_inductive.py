@@ -146,7 +146,7 @@ def test_trained_on_the_inference_graph_is_transductive(graph: Rows, test: Rows)
     inductive, plain = (build_questions(graph, test=test, inference=own) for own in (graph, None))
     assert inductive.stamp == plain.stamp
     assert filtered_of(inductive) == filtered_of(plain)
-    for name in BASELINES:
+    for name in (name for name, record in BASELINES.items() if not record.knows):  # of times
         own, other = (np.vstack([scores for _, scores in baseline_blocks(name, each)]) for each in (inductive, plain))
         assert own.tolist() == other.tolist(), name
 

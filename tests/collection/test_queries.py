@@ -280,14 +280,17 @@ def test_missing_links_of_other_answers_and_collections(tmp_path):
     assert own.items["missing-links"].to_pylist() == ["1", "2", "unknown"]
     with pytest.raises(MeasureError, match="whose answers differ in missing links"):
         evaluate(collection, ranks, "macro.MRR", per="missing-links")
+    assert evaluate(collection, ranks, "micro.MRR", per="category").items["category"].to_pylist() == ["none"]
+    with pytest.raises(KgtrecError, match="of one link, to score them per seen, found complex queries"):
+        evaluate(collection, ranks, "micro.MRR", per="seen")
     triples = build_questions(TRAIN, VALID, TEST)
     with pytest.raises(KgtrecError, match="needs a collection of complex queries"):
         evaluate(triples, [], "micro.MRR", per="missing-links")
 
 
-@pytest.mark.parametrize("per", ["category", "half-link", "seen", "time"])
+@pytest.mark.parametrize("per", ["half-link", "seen", "time"])
 def test_what_is_said_of_one_link_is_refused_for_queries(per):
-    """A query has no category, half-links or time: one clear error instead of a stratum without meaning."""
+    """A query has no half-links or time: one clear error instead of a stratum without meaning."""
     collection = build_queries(Queries.of([TWO]), TRAIN, VALID, TEST)
     with pytest.raises(KgtrecError, match=f"questions of one link, to score them per {per}"):
         evaluate(collection, [], "micro.MRR", per=per)

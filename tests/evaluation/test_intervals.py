@@ -58,6 +58,13 @@ def test_a_triple_is_one_unit_of_two_answers(collection: Collection):
     assert all(set(questions[triple == one]) == {True, False} for one in range(60))
 
 
+def test_a_fact_is_one_unit_at_all_its_times():
+    """Two facts, one at two times: two units, of four and of two answers."""
+    facts = [("a", "in", "b", "2"), ("a", "in", "b", "3"), ("c", "in", "b", "3")]
+    collection = build_questions([("a", "in", "c", "1")], test=facts)
+    assert sorted(np.bincount(answer_triples(collection.qrels, collection))) == [2, 4]
+
+
 def test_over_triples_by_hand(collection: Collection, ranks):
     """micro.MRR is a mean over 60 pairs: its error is that of the pairs' means."""
     scores = evaluate(collection, ranks, "micro.MRR", confidence=0.95)

@@ -91,7 +91,7 @@ def opened(browser: Any, address: str, width: int = 1280, *, phone: bool = False
     browser.get(address)
     # of a browser that has just started, the first page may be another one still
     WebDriverWait(browser, 20).until(
-        lambda own: own.execute_script("return [location.href, document.readyState]") == [address, "complete"]
+        lambda own: own.execute_script("return location.protocol != 'data:' && document.readyState == 'complete'")
     )
     return browser
 

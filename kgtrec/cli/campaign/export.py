@@ -64,7 +64,10 @@ def command(
     kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
     kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
     """
+    import numpy as np
+
     from kgtrec.campaign.tasks import relations_without_template, tasks_for
+    from kgtrec.campaign.wording import relations_in
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
     from kgtrec.formats.campaign.label_studio import write_label_studio
 
@@ -86,7 +89,9 @@ def command(
         write_label_studio(out, tasks, guidelines=guidelines)
     if missing := relations_without_template(read):
         relation, n = next(iter(missing.items()))
-        total = sum(missing.values())
+        triples = read.pool.triples.take(read.automatic.for_people)
+        parts = ([name] if name in read.templates else relations_in(name) for name in triples.relations)
+        total = int(np.array([not missing.keys().isdisjoint(names) for names in parts])[triples.relation].sum())
         say(
             f"warning: {counted(len(missing), 'relation')} without question template, so {counted(total, 'triple')} in "
             f"the pool {'has' if total == 1 else 'have'} a general question; most: {relation} ({n:,}); "
