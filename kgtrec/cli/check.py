@@ -19,6 +19,7 @@ from kgtrec.data.collection import Collection, has_validation
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Topics
 from kgtrec.data.run import AnyRun, Run, StreamedRun
+from kgtrec.data.triples import plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible, unwarned
 from kgtrec.evaluation.belonging import Belonging
@@ -262,9 +263,10 @@ def _add_collection(folder: str, checked: Checked) -> None:
             warnings.simplefilter("always")
             with entry.reading():
                 content = entry.content = read_collection(folder)
+                relations = plain(content.questions).relations
                 entry.about = (
                     f"collection {content.fingerprint}: {counted(len(content.filtered), 'filtered answer')}, "
-                    f"{counted(len(content.train), 'train triple')}, {counted(len(content.relations), 'relation')}"
+                    f"{counted(len(content.train), 'train triple')}, {counted(len(relations), 'relation')}"
                 )
                 entry.notes += doubtful_triples(content)
                 if not has_validation(content.report):

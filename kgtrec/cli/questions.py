@@ -205,8 +205,7 @@ def command(
     folder = shlex.quote(out)
     say(
         f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
-        f"next: kgtrec rank {folder} SCORES --out ranks, or kgtrec rank {folder} --baseline "
-        f"{'all' if queries is None else 'popularity'} --out ranks"
+        f"next: kgtrec rank {folder} SCORES --out ranks, or kgtrec rank {folder} --baseline all --out ranks"
     )
 
 
@@ -225,6 +224,11 @@ def _files(
             found = find_edge_list(paths[0]) or paths[0], None, None, None
         elif len(paths) == 1 and paths[0] != "-":
             found = find_graphs(folder_of(paths[0], progress=progress_bar))
+        elif len(paths) == 2 and all(Path(path).is_dir() for path in paths):
+            raise KgtrecError(
+                "expected files, or one folder, found two folders; a model of one graph that is asked about another: "
+                f"--train {shlex.quote(paths[0])} --inference {shlex.quote(paths[1])}"
+            )
         elif len(paths) in (2, 3):
             found = paths[0], None, *(None, *paths[1:])[-2:]
     elif not paths:
@@ -235,7 +239,7 @@ def _files(
     if not found:
         raise KgtrecError(
             "expected the files TRAIN TEST or TRAIN VALID TEST, their folder, or the name of a data set, found "
-            f"{len(paths)}" + ("; with --inference the files VALID TEST, TEST, or none" if inference else "")
+            f"{len(paths)}" + "; VALID TEST, or TEST, follow --train and --inference" * bool(inference)
         )
     train, graph, valid, test = (None if path is None else str(path) for path in found)
     return str(train), graph, valid, test

@@ -186,12 +186,13 @@ def command(
     refuse_idle(("kind", "trust"), "no SOURCE", when=not sources)
     refuse_idle(("seed", "settings"), "no --baseline", when=not baselines)
     refuse_idle(("run_format",), "--depth 0, which writes no run", when=options["depth"] == 0)
-    records = list(dict.fromkeys(record.name for name in baselines for record in baselines_of(name)))
+    test = read_questions(collection)
+    queries = test.missing_links is not None
+    records = list(dict.fromkeys(record.name for name in baselines for record in baselines_of(name, queries=queries)))
     if len(records) > 1 and settings:
         raise KgtrecError(
             f"expected --option with a single baseline, found it with {len(records)}; give the name of one"
         )
-    test = read_questions(collection)
     files = {name: options.pop(name) for name in ("entities", "relations", "topics", "data")}
     given = _Watched(trust=trust, device=device, **{name: path and Path(path) for name, path in files.items()})
     options["judged"] = _judged_pairs(judged_path) if judged_path else None

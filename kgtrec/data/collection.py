@@ -119,10 +119,7 @@ class Collection:
     @cached_property
     def _other_times(self) -> NDArray[np.int64]:
         """Pairs that hold under other qualifiers only; found when they are asked for, since they may be very many."""
-        asked, width = plain(self.questions), len(self.entities)
-        if asked is self.questions:
-            return np.zeros(0, np.int64)
-        facts = plain(self.facts(SPLITS))
+        facts, asked, width = plain(self.facts(SPLITS)), plain(self.questions), len(self.entities)
         question, entity, _ = completed_rows(asked, facts.take(first_places(facts.keys())))
         answers = self.qrels.take(self.qrels.grade >= 1)
         now = [(each.question.astype(np.int64) * width + each.entity) for each in (answers, self.filtered)]
@@ -151,8 +148,8 @@ class Collection:
         """
         if self.held is None:
             raise CollectionError(
-                "expected a collection of facts with a time, and its facts of valid, found one without; build it from "
-                "such facts with kgtrec questions"
+                "expected facts with a time, as --filter static (other-times) and --baseline recent need, found a "
+                "collection without"
             )
         of_split = dict(zip(SPLITS, (self.train, *self.held), strict=True))
         first, *others = (of_split[split] for split in splits)

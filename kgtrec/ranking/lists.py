@@ -212,7 +212,9 @@ def _questions(plan: Plan, lists: RankedLists) -> tuple[NDArray[np.int64], NDArr
 def _no_time(collection: Collection, system: RankedLists | TripleRanks) -> str:
     """What else is wrong with predictions of no time, where questions have one."""
     has_none = qualifiers_of(system.relations)[0] is system.relations
-    return ", a question of one time, while these are of none" if has_none and collection.held else ""
+    if not (has_none and collection.held):
+        return ""
+    return ", a question of one time, while these are of none (a column or key time says it)"
 
 
 def _asked(lists: RankedLists, row: int) -> str:

@@ -221,3 +221,11 @@ def test_types_are_observed_at_all_times():
     assert [table.data.to_pydict() for table in without[1].tables()] == [
         table.data.to_pydict() for table in with_times[1].tables()
     ]
+
+
+def test_the_static_filter_needs_facts_with_a_time():
+    """Elsewhere it would be the default under another name."""
+    collection = build_questions(*([row[:3] for row in part] for part in (TRAIN, VALID, TEST)))
+    scores = np.zeros((len(collection.questions), len(collection.entities)))
+    with pytest.raises(KgtrecError, match=r"expected facts with a time, as --filter static .* need"):
+        rank_scores(collection, scores, questions=collection, entities=collection, filtered_by=FILTERS)

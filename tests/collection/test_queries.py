@@ -18,7 +18,7 @@ from kgtrec.formats.queries import numbered, read_queries, write_queries
 from kgtrec.formats.triples import read_splits
 from kgtrec.kernels.triples.queries import STRUCTURES, letters
 from kgtrec.ranking.rank import rank_scores
-from kgtrec.systems.baselines import baseline_blocks
+from kgtrec.systems.baselines import baseline_blocks, baselines_of
 from tests.queries_by_hand import write_betae
 
 TRAIN = [("ann", "knows", "bob"), ("bob", "likes", "tea"), ("ann", "knows", "cid"), ("cid", "likes", "tea")]
@@ -314,6 +314,7 @@ def test_popularity_counts_the_last_link_and_rules_are_refused():
     assert list(collection.entities)[int(np.argmax(scores[0]))] == "tea"
     with pytest.raises(KgtrecError, match="expected questions of one link for rules, found complex queries"):
         list(baseline_blocks("rules", collection))
+    assert [record.name for record in baselines_of("all", queries=True)] == ["popularity"]
 
 
 def test_written_queries_make_the_same_collection(tmp_path):

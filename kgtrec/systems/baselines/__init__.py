@@ -44,8 +44,10 @@ def baseline(name: str) -> Baseline:
     return BASELINES[name]
 
 
-def baselines_of(name: str) -> list[Baseline]:
+def baselines_of(name: str, *, queries: bool = False) -> list[Baseline]:
     """Look up the record of a baseline, or of ``all``, those that are no controls and need no times.
+
+    ``queries``: for complex queries, of which ``all`` leaves out those that ask for one link.
 
     Raises
     ------
@@ -58,7 +60,8 @@ def baselines_of(name: str) -> list[Baseline]:
     ['svd']
     """
     one_of("a baseline of", name, (*BASELINES, ALL))
-    return [record for record in BASELINES.values() if record.is_in_all] if name == ALL else [BASELINES[name]]
+    whole = [record for record in BASELINES.values() if record.is_in_all and record.takes_queries >= queries]
+    return whole if name == ALL else [BASELINES[name]]
 
 
 def fit_baseline(name: str, train: Triples, *, training: Triples | None = None, seed: int = 0, **options: Any) -> Model:
