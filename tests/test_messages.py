@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.messages import SNAPSHOT, messages, snapshot
 
 
+@pytest.mark.slow
 def test_the_snapshot_holds_every_message():
     """A changed wording shows in tests/messages.txt, so that it is read."""
     assert SNAPSHOT.read_text(encoding="utf-8") == snapshot(), "run: python -m tests.messages"

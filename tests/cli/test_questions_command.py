@@ -99,7 +99,7 @@ def test_standard_input_and_options(kg, monkeypatch):
         (("kg", "--sample", "3"), "expected a sample of 1 to 2 test triples"),
         (("kg", "--unseen-entities", "error"), "continue with --unseen-entities keep or --unseen-entities drop"),
         (("kg", "--columns", "hrrt"), "expected columns with h, r and t"),
-        (("kg", "kg"), "found two folders; a model of one graph that is asked about another: --train kg --inference kg"),
+        (("kg", "kg"), "found two folders; a model of one graph that is asked about another: --train kg --infer"),
         (("kg", "--delimiter", ";"), "kg/train.tsv:1: expected 3 columns (head, relation, tail) separated by ';'"),
     ],
 )

@@ -28,7 +28,7 @@ def test_a_folder_of_betae_is_read_unmodified(kg, capsys):
     told = capsys.readouterr()
     assert told.out == (kg / "c/report.txt").read_text()
     assert told.out.startswith("structure  queries  hard answers  1 missing link  2 missing links")
-    assert "next: kgtrec rank c SCORES --out ranks, or kgtrec rank c --baseline popularity --out ranks" in told.err
+    assert "next: kgtrec rank c SCORES --out ranks, or kgtrec rank c --baseline all --out ranks" in told.err
     names = [item["name"] for item in json.loads((kg / "c/manifest.json").read_text())["inputs"]]
     assert names == [
         "train.txt", "valid.txt", "test.txt", "test-queries.pkl", "test-easy-answers.pkl", "test-hard-answers.pkl"
@@ -47,9 +47,7 @@ def test_relations_in_queries_without_template(kg, capsys):
     kgtrec("pool", "c", "ranks/popularity.run.gz", "--depth", "1", "--out", "p")
     capsys.readouterr()
     kgtrec("campaign", "init", "p", "--annotator", "ann")
-    assert "2 of the relations have no template of their own and are asked for in general words: knows, likes;" in (
-        capsys.readouterr().err
-    )
+    assert "asked about in general words: knows, likes;" in (capsys.readouterr().err)
     kgtrec("campaign", "assign", "p", "--per-triple", "1")
     capsys.readouterr()
     kgtrec("campaign", "export", "p", "--annotator", "ann", "--out", "ann.csv")

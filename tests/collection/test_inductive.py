@@ -298,7 +298,10 @@ def test_a_study_of_two_graphs_takes_their_collection(tmp_path: Path):
     [
         (("--train", "t.txt", "g.txt"), "expected --train TRAIN and --inference GRAPH together"),
         (("--inference", "t.txt", "g.txt"), "expected --train TRAIN and --inference GRAPH together"),
-        (("--train", "t.txt", "--inference", "t.txt", "a", "b", "c"), "with --inference the files VALID TEST"),
+        (
+            ("--train", "t.txt", "--inference", "t.txt", "a", "b", "c"),
+            "VALID TEST, or TEST, follow --train and --inference",
+        ),
         (("--train", "t.txt", "--inference", "t.txt"), "t.txt: expected a folder of train, valid and test"),
         ((), "expected the files TRAIN TEST or TRAIN VALID TEST"),
     ],

@@ -346,7 +346,6 @@ def _read_text(lines: Lines, columns: str, delimiter: str, *, header: bool, may_
     separator = {"\t": " separated by TAB", WHITESPACE: ""}.get(delimiter, f" separated by {delimiter!r}")
     names = ", ".join((_NAMES | _MORE)[letter] for letter in columns)
     expected = f"{len(columns)} columns ({names}){separator}"
-    expected += " (a fourth one is read by --columns hrtq)" if columns == "hrt" else ""
     if not lines.data.strip():
         if may_be_empty:
             return Triples.of([])

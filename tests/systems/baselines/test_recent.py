@@ -106,7 +106,7 @@ def test_recent_survives_files(tmp_path):
     assert list(scores_of(collection)["tail0"]) == ["rome", "oslo"]
     static = collection_of(*([quad[:3] for quad in split] for split in quads))
     assert static.held is None
-    with pytest.raises(KgtrecError, match="expected a collection of facts with a time"):
+    with pytest.raises(KgtrecError, match="expected facts with a time"):
         list(baseline_blocks("recent", static))
 
 
