@@ -200,8 +200,12 @@ def _unpickled(path: Path) -> dict[Any, Any]:
     with in_file(path), reading(path) as stream:
         try:
             content = _Unpickler(stream).load()
-        except (KgtrecError, MemoryError):
+        except KgtrecError:
             raise
+        except MemoryError:  # damaged bytes may say that there are more than the file has
+            raise KgtrecError(
+                "expected a whole pickle that fits into memory, found a damaged or a larger one"
+            ) from None
         except Exception as error:  # whatever a damaged pickle raises
             raise KgtrecError(f"expected a whole pickle, found a damaged one ({error})") from None
         if not isinstance(content, dict):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgtrec.data.queries import Queries, last_links, read_label
@@ -72,6 +72,7 @@ def test_anything_else_in_a_pickle_is_refused_and_not_run(tmp_path, thing):
         read_queries(tmp_path / "test-queries.pkl")
 
 
+@example(b"\x00\x06", 6, 0)  # a frame of more bytes than any memory has
 @given(st.binary(max_size=40), st.integers(0, 300), st.integers(0, 300))
 def test_a_damaged_pickle_is_one_error(tmp_path_factory, noise, first, size):
     """Bytes replaced or cut anywhere: queries, or an error about one of the files."""
