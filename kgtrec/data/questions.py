@@ -120,12 +120,23 @@ class Questions(Columns):
         self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
     ) -> NDArray[np.intp]:
         """Return the row of each (side, relation, anchor), -1 where there is none, as with codes below 0."""
+        found, row = self.matches(is_head, relation, anchor)
+        rows = np.full(len(is_head), -1, np.intp)
+        rows[found] = row
+        return rows
+
+    def matches(
+        self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return which (side, relation, anchor) are questions, and their rows: several where qualifiers were left out.
+
+        Codes below 0 match nothing.
+        """
         own, asked = self._keys(self.is_head, self.relation, self.anchor), self._keys(is_head, relation, anchor)
-        if len(own) == 0:
-            return np.full(len(asked), -1, np.intp)
-        order = np.argsort(own)
-        place = np.minimum(np.searchsorted(own, asked, sorter=order), len(own) - 1)
-        return np.where((own[order[place]] == asked) & (relation >= 0) & (anchor >= 0), order[place], -1)
+        order = np.argsort(own, kind="stable")
+        first, last = (np.searchsorted(own, asked, side, sorter=order) for side in ("left", "right"))
+        found, place = ranges(first, np.where((relation >= 0) & (anchor >= 0), last - first, 0))
+        return found, order[place]
 
     def rows_in(self, others: Questions) -> NDArray[np.intp]:
         """Return the (n,) row of each question, by its labels, in other questions; -1 where it is missing."""
@@ -193,14 +204,9 @@ def completed_rows(
     """
     sides = np.repeat([True, False], len(triples))
     row = np.tile(np.arange(len(triples)), 2)
-    relation, anchor = triples.relation[row], np.concatenate([triples.tail, triples.head])
-    keys = questions._keys(questions.is_head, questions.relation, questions.anchor)
-    order = np.argsort(keys, kind="stable")
-    asked, keys = questions._keys(sides, relation, anchor), keys[order]
-    first, last = (np.searchsorted(keys, asked, side) for side in ("left", "right"))
-    found, place = ranges(first, np.where((relation >= 0) & (anchor >= 0), last - first, 0))
+    found, question = questions.matches(sides, triples.relation[row], np.concatenate([triples.tail, triples.head]))
     entity = np.concatenate([triples.head, triples.tail])
-    return order[place].astype(np.int32), entity[found], row[found]
+    return question.astype(np.int32), entity[found], row[found]
 
 
 def question_keys(questions: Questions) -> Keys:
