@@ -76,10 +76,10 @@ class Graph:
         return first, np.searchsorted(self.key, key, "right") - first
 
 
-def asked(questions: Questions, rows: NDArray[np.intp]) -> tuple[Codes, Codes]:
-    """Give (anchor, direction) of the questions at ``rows``."""
-    against = questions.is_head[rows] * len(questions.relations)
-    return questions.anchor[rows].astype(np.int64), questions.relation[rows].astype(np.int64) + against
+def asked(questions: Questions) -> tuple[Codes, Codes]:
+    """Give (anchor, direction) of questions."""
+    against = questions.is_head * len(questions.relations)
+    return questions.anchor.astype(np.int64), questions.relation.astype(np.int64) + against
 
 
 def slices(size: Codes, limit: int) -> list[tuple[int, int]]:

@@ -78,7 +78,7 @@ class Model:
         CollectionError
             If the questions have other entities or relations.
         """
-        questions = _as_last_links(questions)
+        questions = _as_last_links(questions.take(rows))  # of these alone: there may be very many blocks
         if not questions.relations.same_as(self.relations):
             questions = plain(questions)
         if not (questions.entities.same_as(self.entities) and questions.relations.same_as(self.relations)):
@@ -86,7 +86,7 @@ class Model:
                 f"expected questions with the entities and relations that {self.name} was fitted to, found others; "
                 "fit it to the train triples of the same collection"
             )
-        return self.score(*asked(questions, rows))
+        return self.score(*asked(questions))
 
 
 def _as_last_links(questions: Questions) -> Questions:
