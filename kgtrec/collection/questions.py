@@ -198,7 +198,6 @@ def build_questions(
     categories = categorize(splits, threshold=threshold, categories_from=categories_from)
     full = splits.test.take(first_places(splits.test.keys()))
     chosen, report["sample"] = _sample(full, sample, seed)
-    fingerprint = fingerprint_of(splits.train, splits.valid, full.take(chosen), full.take(~chosen))
     labels, known = splits.entities, splits.train
     if training is not None:
         report["training"] = _training_counts(splits, full.take(chosen), training)
@@ -207,8 +206,8 @@ def build_questions(
         training = training.take(training.relation >= 0)
         if training_ids:
             known = _by_number(training, splits.entities)
-            filters = known.take((known.head >= 0) & (known.tail >= 0))
-            fingerprint = fingerprint_of(filters, splits.valid, full.take(chosen), full.take(~chosen))
+    filters = known.take((known.head >= 0) & (known.tail >= 0))
+    fingerprint = fingerprint_of(filters, splits.valid, full.take(chosen), full.take(~chosen))
     if ids:  # by the places of the labels in byte order, whatever that of the lines
         names = Vocabulary(pa.array([f"e{place}" for place in labels.byte_order.tolist()], pa.string()))
         splits, full = (

@@ -81,8 +81,9 @@ from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, rea
 from kgtrec.formats.tsv import lines_of
 
 FORMAT_VERSION = 2
+_MISSING_LINKS = "links.parquet"
 #: files that only a collection has
-OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", "links.parquet")
+OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", _MISSING_LINKS)
 _TRAINING, _TRAINING_ENTITIES = _OF_TRAINING = ("training.parquet", "training_entities.txt")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
 _HELD = ("valid.parquet", "test.parquet")
@@ -164,7 +165,7 @@ def write_collection_parts(
         with writing(folder / _TRAINING_ENTITIES) as stream:
             stream.write(lines_of(training.entities.labels, between="\t"))
     if (links := collection.missing_links) is not None:
-        _write_codes(folder / "links.parquet", _LINKS, links.question, links.entity, links.count)
+        _write_codes(folder / _MISSING_LINKS, _LINKS, links.question, links.entity, links.count)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
@@ -209,10 +210,9 @@ def read_collection(folder: PathLike) -> Collection:
     if _TRAINING in manifest["files"]:
         training = _read_triples(path / _TRAINING, read_label_lines(path / _TRAINING_ENTITIES), relations)
     if manifest["files"].keys() >= {*_HELD}:
-        valid, test = (_read_triples(path / name, entities, relations) for name in _HELD)
-        held = valid, test
-    if "links.parquet" in manifest["files"]:
-        links = MissingLinks(*_read_codes(path / "links.parquet"))
+        held = _read_triples(path / _HELD[0], entities, relations), _read_triples(path / _HELD[1], entities, relations)
+    if _MISSING_LINKS in manifest["files"]:
+        links = MissingLinks(*_read_codes(path / _MISSING_LINKS))
     own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links, held
     collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
@@ -375,7 +375,7 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
-    further = [name for name in (*_OF_TRAINING, *_HELD, "links.parquet") if name in files]
+    further = [name for name in (*_OF_TRAINING, *_HELD, _MISSING_LINKS) if name in files]
     for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS, *further):
         if name != "report.txt" and not (path / name).is_file():
             yield FormatError("expected this file of the collection, found none; build it again", path=path / name)
