@@ -45,7 +45,7 @@ def to_html(report: Report) -> str:
     """
     from jinja2 import Environment, StrictUndefined
 
-    style, script = _template("report.css"), _template("report.js")
+    style, script = look() + template("report.css"), template("report.js")
     sources = f"style-src {source_hash(style)}; script-src {source_hash(script)}"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     environment = Environment(
@@ -57,7 +57,7 @@ def to_html(report: Report) -> str:
         "numbers": _numbers,
         "pictures": lambda figure: [markup(inline(svg(figure, at))) for at in range(len(panels(figure)))],
     }
-    page = environment.from_string(_template("report.html")).render(
+    page = environment.from_string(template("report.html")).render(
         report=report, policy=policy, style=markup(style), script=markup(script)
     )
     return page.lstrip("\n")
@@ -70,7 +70,13 @@ def markup(text: str) -> Any:
     return Markup(text)  # noqa: S704  # nosec B704 # not what anybody gave
 
 
-def _template(name: str) -> str:
+def look() -> str:
+    """Return the style sheet that all pages share: colours, type and tables."""
+    return template("look.css")
+
+
+def template(name: str) -> str:
+    """Return a file of the folder ``kgtrec/report/templates``."""
     return (files("kgtrec.report") / "templates" / name).read_text(encoding="utf-8")
 
 

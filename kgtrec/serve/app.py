@@ -34,7 +34,8 @@ _MOST_PARTS = 2_000  # of a multipart body, which no page here sends
 _BYTES = 20_000  # of a body that count as one more request
 _LONGEST_TOKEN = 100
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_FILES = {name: _TYPES[name.partition(".")[2]] for name in ("judge.css", "manager.css", "judge.js", "icon.svg")}
+_NAMES = ("look.css", "judge.css", "manager.css", "judge.js", "icon.svg")
+_FILES = {name: _TYPES[name.partition(".")[2]] for name in _NAMES}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -282,11 +283,12 @@ def static(name: str) -> Response:
     """Answer with a style sheet, a script or a picture; there are no others."""
     from importlib.resources import files
 
+    from kgtrec.report.html import look
+
     if name not in _FILES:
         return refusal(404)
-    response = Response(
-        files("kgtrec.serve").joinpath("static", name).read_bytes(), content_type=f"{_FILES[name]}; charset=utf-8"
-    )
+    content = look() if name == "look.css" else files("kgtrec.serve").joinpath("static", name).read_text("utf-8")
+    response = Response(content, content_type=f"{_FILES[name]}; charset=utf-8")
     response.headers["Cache-Control"] = "no-cache"
     response.add_etag()
     response.make_conditional(request)

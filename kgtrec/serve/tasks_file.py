@@ -29,7 +29,7 @@ from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Tasks
 from kgtrec.data.triples import Triples, check_numbers
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.report.html import markup, source_hash
+from kgtrec.report.html import look, markup, source_hash
 from kgtrec.serve.rendering import markdown, prepare
 from kgtrec.serve.service import edition_of, page_numbers
 from kgtrec.serve.views import PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches, titles
@@ -75,6 +75,7 @@ def tasks_file(
     pages = replace(ROLE_PAGES[role], path=f"#{ROLE_PAGES[role].path}", links=campaign.links(role))
     static = files("kgtrec.serve").joinpath("static")
     style, *scripts = (static.joinpath(name).read_text("utf-8") for name in ("judge.css", "judge.js", "file.js"))
+    style = look() + style
     hashes = " ".join(map(source_hash, scripts))
     values = {
         "ROOT": "#",

@@ -340,6 +340,7 @@ def test_no_page_holds_a_script_or_style_of_its_own(ann: Browser):
         assert not re.search(r"<style|\sstyle=|\son[a-z]+=", text)
         assert re.findall(r"<script[^>]*>", text) == ['<script src="/static/judge.js" defer>']
         assert set(re.findall(r'(?:src|href)="([^"]+\.(?:js|css|svg))"', text)) == {
+            "/static/look.css",
             "/static/judge.js",
             "/static/judge.css",
             "/static/icon.svg",
