@@ -56,7 +56,7 @@ from kgtrec.pooling import draw_design, pool_runs
 from kgtrec.pooling.pool_runs import known_answers_of
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.report.show import shown
-from kgtrec.systems.baselines import BASELINES, baseline_blocks
+from kgtrec.systems.baselines import baseline_blocks, baselines_of
 
 ROOT = Path(__file__).parents[1]
 MEASURES = ("nDCG@20", "AP@20", "macro.MRR", "P@10", "micro.MRR")
@@ -130,9 +130,8 @@ def family(people: int) -> World:
     collection = build_questions(hidden.splits.train, hidden.splits.valid, hidden.splits.test)
     options: dict[str, Any] = {"questions": collection, "entities": collection, "depth": 100}
     runs = [
-        rank_scores(collection, baseline_blocks(name, collection), name=name, **options).run
-        for name, record in BASELINES.items()
-        if not record.is_control
+        rank_scores(collection, baseline_blocks(record.name, collection), name=record.name, **options).run
+        for record in baselines_of("all")
     ]
     rows = np.sort(np.random.default_rng(0).permutation(len(collection.questions))[:MOST_QUESTIONS]).astype(np.int32)
     pool = pool_runs(collection, runs, depth=DEPTH, questions=rows)

@@ -89,14 +89,15 @@ class Judgements(Columns):
         >>> Judgements.from_frame(pd.DataFrame(one | {"annotator": ["eve"], "verdict": ["Y"]}), pool)
         <Judgements: 1 events of 1 people>
         """
-        named = Triples.from_frame(frame)
+        columns = Frame(frame)
+        named = Triples.of_columns(*map(columns.labels, ("head", "relation", "tail")))  # the time is the verdict's
         coded = named.recoded(entities=pool.triples.entities, relations=pool.triples.relations)
         triple = pool.rows(coded.head, coded.relation, coded.tail)
         require(
             triple >= 0,
             lambda row: KgtrecError(f"expected triples of the pool, found ({', '.join(named.labels_at(row))})"),
         )
-        columns, nothing = Frame(frame), labels_of([""] * len(triple))
+        nothing = labels_of([""] * len(triple))
         annotators, annotator = columns.codes("annotator")
         roles = columns.codes("role", Vocabulary.of(ROLES))[1] if "role" in columns.names else np.zeros(len(triple))
         texts = {

@@ -60,6 +60,9 @@ def test_a_pool_does_not_depend_on_the_order_of_rows(order):
 def test_judgements_stand_on_the_triples_that_they_name():
     """Role, source, note and time have defaults."""
     said = Judgements.from_frame(SAID, POOL)
+    at = Judgements.from_frame(SAID.assign(time="2026-11-21T20:00:00Z"), POOL)  # of a verdict, not of a fact
+    assert at.triple.tolist() == said.triple.tolist()
+    assert set(at.time.to_pylist()) == {"2026-11-21T20:00:00Z"}
     assert POOL.triples.take(said.triple).decoded("head").to_pylist() == ["ann", "bob"]
     assert (said.verdict.tolist(), said.role.tolist(), said.source.to_pylist()) == ([1, 2], [0, 0], ["", ""])
 
