@@ -78,7 +78,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     >>> triples = Triples.of([("Q7259", "occupation", "Q82594"), ("Q7259", "P22", "Q5679")])
     >>> templates, names = {"occupation": "Was {head} a {tail}?"}, {"Q7259": "Ada {tail}", "Q82594": "programmer"}
     >>> phrase_triples(triples, templates, names).to_pylist()
-    ['Was Ada {tail} a programmer?', 'Is this true: Ada {tail} | P22 | Q5679?']
+    ['Was Ada {tail} a programmer?', 'On a fact sheet about Ada {tail}, is the line “P22: Q5679” true?']
     """
     head = names_of(triples.entities, triples.head, names)
     tail = names_of(triples.entities, triples.tail, names)

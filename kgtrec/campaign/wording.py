@@ -36,17 +36,19 @@ _BLANKS = re.compile(r"[_\s]+")
 
 
 def draft_template(relation: str) -> str:
-    """Draft a template with the name of the relation, for a person to turn into a sentence.
+    """Draft a template with the name of the relation, for a person to turn into a better sentence.
 
-    The name of a relation does not say in which direction it reads, and with which words, so the draft does not either.
-    It is also used as the question where there is no template.
+    The name may be a noun, a verb or half a sentence, so it stands as a line of a fact sheet, which fits all of them
+    and says whose it is. The draft is also used as the question where there is no template.
 
     Examples
     --------
     >>> draft_template("/people/person/place_of_birth")
-    'Is this true: {head} | place of birth | {tail}?'
+    'On a fact sheet about {head}, is the line “place of birth: {tail}” true?'
     """
-    return query_template(relation, {}, {}) if is_query(relation) else f"Is this true: {_draft(relation)}?"
+    if is_query(relation):
+        return query_template(relation, {}, {})
+    return f"On a fact sheet about {{head}}, is the line “{readable(relation)}: {{tail}}” true?"
 
 
 def relations_in(relation: str) -> list[str]:
@@ -83,9 +85,9 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
     Examples
     --------
     >>> query_template('2p @ ["ann", ["knows", "likes"]]', {"knows": "Does {head} know {tail}?"}, {})
-    'Is this true for some X: “Does {head} know X?” and “X | likes | {tail}”?'
+    'Is this true for some X: “Does {head} know X?” and “X: likes {tail}”?'
     >>> query_template('2in @ [["ann", ["likes"]], ["b1", ["-eats", "n"]]]', {}, {"b1": "Bob"})
-    'Is this true: “{head} | likes | {tail}” and not “{tail} | eats | Bob”?'
+    'Is this true: “{head}: likes {tail}” and not “{tail}: eats Bob”?'
     """
     name, labels = read_label(query)
     kinds = letters(STRUCTURES[name])
@@ -107,7 +109,7 @@ def query_template(query: str, templates: Mapping[str, str], names: Mapping[str,
 
 
 def _draft(relation: str) -> str:
-    return f"{{head}} | {readable(relation)} | {{tail}}"
+    return f"{{head}}: {readable(relation)} {{tail}}"
 
 
 def template_of(
@@ -125,9 +127,9 @@ def template_of(
     Examples
     --------
     >>> template_of({}, "born_in")
-    'Is this true: {head} | born in | {tail}?'
+    'On a fact sheet about {head}, is the line “born in: {tail}” true?'
     >>> template_of({"in": "Was {head} in {tail} in {time}?"}, "in @ 2014"), template_of({}, "in @ 2014")
-    ('Was {head} in {tail} in 2014?', 'Is this true: {head} | in | {tail}? (2014)')
+    ('Was {head} in {tail} in 2014?', 'On a fact sheet about {head}, is the line “in: {tail}” true? (2014)')
     """
     if relation not in templates and is_query(relation):
         return query_template(relation, templates, names or {})
@@ -166,7 +168,7 @@ def readable(label: str, *, is_entity: bool = False) -> str:
         ]
         return " ".join(words)
     parts = label.split("./") if label.startswith("/") else [label]
-    return ", ".join(_words(part) for part in parts)
+    return ", ".join(dict.fromkeys(map(_words, parts)))
 
 
 def _words(path: str) -> str:

@@ -167,7 +167,7 @@ def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
 def _init(script: Script, more: str = "") -> None:
     people = " ".join(f"--annotator {name}" for name in _ANNOTATORS)
     script.run(
-        "campaign init annotation --names kg/names.tsv --templates kg/templates.tsv --sources kg/sources.txt "
+        "campaign init annotation --names kg/names.tsv --sources kg/sources.txt "
         f"{people} --adjudicator {_ADJUDICATOR} --expert {_EXPERT}{more}"
     )
 

@@ -34,7 +34,7 @@ _MOST_PARTS = 2_000  # of a multipart body, which no page here sends
 _BYTES = 20_000  # of a body that count as one more request
 _LONGEST_TOKEN = 100
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_NAMES = ("look.css", "judge.css", "manager.css", "judge.js", "icon.svg")
+_NAMES = ("look.css", "judge.css", "manager.css", "judge.js", "template.js", "icon.svg")
 _FILES = {name: _TYPES[name.partition(".")[2]] for name in _NAMES}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -150,7 +150,8 @@ def template() -> Response:
         template_parts(typed)
         now = set_template(site().service.folder, relation, typed, before) if "save" in values else before
     except KgtrecError as error:
-        return _template(relation, triples, 422, typed=typed, before=before, error=str(error))
+        status = 422 if "save" in values else 200
+        return _template(relation, triples, status, typed=typed, before=before, error=str(error))
     if now is None:
         return _template(relation, triples, typed=typed, before=typed, done="Stored.")
     if now != before:
@@ -388,6 +389,7 @@ def _template(
         status,
         here="/manage/templates",
         relation=relation,
+        is_preview="preview" in request.form,
         name=readable(relation),
         previewed=previewed,
         typed=typed,

@@ -27,7 +27,7 @@ def test_questions_of_a_campaign():
     """Names where there are any, else labels; braces in a name stay; general words without a template."""
     campaign = campaign_of()
     assert phrase(campaign, np.array([0, 5, 2, 4])) == [
-        "Is this true: Paris | @near | Germany {tail}?",
+        "On a fact sheet about Paris, is the line “@near: Germany {tail}” true?",
         "Is Paris the capital of France?",
         "Is berlin the capital of Germany {tail}?",
         "Is =lyon the capital of France?",
@@ -89,7 +89,7 @@ def test_a_template_is_filled_in_once(rows, pieces):
     expected = [
         f"{pieces[0]}{tail}{pieces[1]}{head}{pieces[2]}"
         if relation == "r"
-        else f"Is this true: {head} | {readable(relation)} | {tail}?"
+        else f"On a fact sheet about {head}, is the line “{readable(relation)}: {tail}” true?"
         for head, relation, tail in (
             (readable(head, is_entity=True), relation, readable(tail, is_entity=True)) for head, relation, tail in rows
         )

@@ -83,4 +83,6 @@ def test_init_drafts_one_template_for_a_relation_at_all_times(tmp_path):
     kgtrec("rank", tmp_path / "C", "--baseline", "recent", "--out", tmp_path / "r")
     kgtrec("pool", tmp_path / "C", tmp_path / "r" / "recent.run.gz", "--depth", 2, "--out", tmp_path / "P")
     kgtrec("campaign", "init", tmp_path / "P")
-    assert read_templates(tmp_path / "P" / "templates.tsv") == {"in": "Is this true: {head} | in | {tail}?"}
+    assert read_templates(tmp_path / "P" / "templates.tsv") == {
+        "in": "On a fact sheet about {head}, is the line “in: {tail}” true?"
+    }

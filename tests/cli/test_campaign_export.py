@@ -54,7 +54,7 @@ def test_an_annotator_sees_open_tasks_only(folder, name, tmp_path, capsys):
     out = tmp_path / name
     kgtrec("campaign", "export", folder, "--annotator", "ann", "--out", out)
     text = out.read_text("utf-8-sig")
-    for hidden in ("bob", "secret-run", "said by", "Is this true", "rank"):
+    for hidden in ("bob", "secret-run", "said by", "fact sheet", "rank"):
         assert hidden not in text
     assert read_tasks(out).not_done == 5
     assert capsys.readouterr().err == (

@@ -12,6 +12,7 @@ import pytest
 
 from kgtrec.campaign import sharing
 from kgtrec.cli import main
+from kgtrec.data_sets.wording import FOLDER
 from kgtrec.formats.campaign.folder import read_campaign
 from tests.campaign_folders import pool_folder, say_in
 from tests.program import exit_code, kgtrec, printed_by, refusal, said_by
@@ -57,7 +58,8 @@ def test_init_adds_what_annotators_need(folder, capsys):
         "person\trole\tactive\nann\tannotator\tyes\nbob\tannotator\tyes\neve\tadjudicator\tyes\nxan\texpert\tyes\n"
     )
     assert after["templates.tsv"].decode() == (
-        "relation\ttemplate\nr0\tIs this true: {head} | r0 | {tail}?\nr1\tIs this true: {head} | r1 | {tail}?\n"
+        "relation\ttemplate\nr0\tOn a fact sheet about {head}, is the line “r0: {tail}” true?\n"
+        "r1\tOn a fact sheet about {head}, is the line “r1: {tail}” true?\n"
     )
     assert after["judgements.jsonl"] == b""
     campaign = read_campaign(folder)
@@ -65,6 +67,44 @@ def test_init_adds_what_annotators_need(folder, capsys):
     said = capsys.readouterr().err
     assert "relations without a template of their own are asked about in general words: r0;" in said
     assert said.endswith(f"next: kgtrec campaign assign {folder}\n")
+
+
+def pool_about(folder: Path, relation: str) -> Path:
+    """Of triples of one relation."""
+    for name, rows in (("train", f"a\t{relation}\tb\n"), ("test", f"a\t{relation}\tc\n")):
+        (folder / f"{name}.txt").write_text(rows)
+    kgtrec("questions", folder, "--out", folder / "C", "--force")
+    kgtrec("rank", folder / "C", "--baseline", "popularity", "--out", folder / "r", "--force")
+    run = next((folder / "r").glob("*.run.gz"))
+    kgtrec("pool", folder / "C", run, "--depth", 1, "--out", folder / "P", "--force")
+    return folder / "P"
+
+
+def test_init_has_the_questions_for_the_relations_of_a_known_data_set(tmp_path, capsys):
+    """All of that data set, since later rounds may ask about others; it says so once. Those that are given go first."""
+    line = "templates.tsv: the questions for the relations of wn18rr that come with kgtrec\n"
+    (tmp_path / "mine.tsv").write_text("relation\ttemplate\n_hypernym\tMine: {head} {tail}?\n")
+    folder = pool_about(tmp_path, "_hypernym")
+    capsys.readouterr()
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    said = capsys.readouterr().err
+    assert line in said
+    assert "general words" not in said
+    assert (folder / "templates.tsv").read_bytes() == (FOLDER / "wn18rr.tsv").read_bytes()
+    kgtrec("campaign", "init", folder, "--annotator", "cleo")
+    assert line not in capsys.readouterr().err
+    (folder / "templates.tsv").unlink()
+    kgtrec("campaign", "init", folder, "--templates", tmp_path / "mine.tsv")
+    assert line not in capsys.readouterr().err
+    assert read_campaign(folder).templates == {"_hypernym": "Mine: {head} {tail}?"}
+
+
+def test_init_drafts_for_a_relation_that_any_graph_may_have(tmp_path, capsys):
+    """UMLS calls one of its 46 relations so, but so do others."""
+    folder = pool_about(tmp_path, "causes")
+    kgtrec("campaign", "init", folder, *PEOPLE)
+    assert "come with kgtrec" not in capsys.readouterr().err
+    assert list(read_campaign(folder).templates) == ["causes"]
 
 
 def test_init_takes_what_is_given(folder, tmp_path, capsys):

@@ -607,7 +607,7 @@ def test_a_broken_template_is_named_to_managers_and_stops_nobody(judged: Page, r
         assert told in shown(answer.text)
     asked = made.browser("ann").get("/question/1")
     assert asked.status_code == 200
-    assert "Is this true: " in shown(asked.text)
+    assert "On a fact sheet about " in shown(asked.text)
     assert "templates.tsv" not in asked.text
     stored = posted(made.browser("max"), "/manage/template", relation="@near", template="{head}, {tail}", save="yes")
     assert (stored.status_code, told in shown(stored.text)) == (422, True)
@@ -623,7 +623,7 @@ def test_no_file_of_templates_stops_those_who_judge(judged: Page, text: str):
     (judged.folder / TEMPLATES).write_bytes(text.encode("latin-1"))
     if not text:
         (judged.folder / TEMPLATES).unlink()
-    assert "Is this true: " in shown(judged.browser("ann").get("/question/1").text)
+    assert "On a fact sheet about " in shown(judged.browser("ann").get("/question/1").text)
     assert "templates.tsv" in shown(judged.browser("max").get(MANAGE).text)
 
 
@@ -635,6 +635,7 @@ def test_a_template_is_shown_on_triples_of_the_pool_and_stored(judged: Page):
     known = browser.hidden(f"{path}?relation=capital", "before")
     answer = posted(browser, path, **fields, before=known, preview="yes")
     assert "Does France have Paris as capital?" in answer.text
+    assert '<div id="preview" aria-live="polite">' in answer.text
     assert (judged.folder / TEMPLATES).read_text() == before
     assert "Stored." in posted(browser, path, **fields, before=known, save="yes").text
     assert read_templates(judged.folder / TEMPLATES)["capital"] == fields["template"]
@@ -690,9 +691,10 @@ def test_a_template_that_cannot_be_filled_in_is_refused(judged: Page, template: 
     browser, before = judged.browser("max"), (judged.folder / TEMPLATES).read_text()
     fields = {"relation": "capital", "template": template, button: "yes"}
     answer = posted(browser, "/manage/template", **fields)
-    assert answer.status_code == 422
+    assert answer.status_code == (422 if button == "save" else 200)
     assert message in html.unescape(answer.text)
     assert template in html.unescape(answer.text)
+    assert ("Not stored" in answer.text, "No preview" in answer.text) == (button == "save", True)
     assert (judged.folder / TEMPLATES).read_text() == before
 
 

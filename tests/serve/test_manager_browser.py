@@ -75,3 +75,24 @@ def test_a_manager_needs_no_script_and_no_mouse(browser: Any, served: Served, tm
     assert all(url.startswith(served.url) for url in asked)
     assert browser.get_log("browser") == []
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_a_template_is_previewed_while_it_is_typed(browser: Any, served: Served):  # noqa: F811
+    """On triples of the pool; what cannot be filled in is said there, markup is text, and nothing is stored."""
+    before = (served.folder / TEMPLATES).read_bytes()
+    enter(browser, served)
+    browser.get(f"{served.url}/manage/template?relation=capital")
+    field, preview = browser.find_element("id", "template"), browser.find_element("id", "preview")
+    field.clear()
+    field.send_keys("Has {head} <img src=x onerror=alert(1)>")
+    until(lambda: "No preview: expected a template with {head} and {tail}, found no {tail}" in preview.text)
+    field.send_keys(" {tail}?")
+    until(lambda: "Has France <img src=x onerror=alert(1)> Paris?" in preview.text)
+    assert len(preview.find_elements("tag name", "li")) > 1
+    assert preview.find_elements("tag name", "img") == []
+    assert field == browser.switch_to.active_element
+    assert (served.folder / TEMPLATES).read_bytes() == before
+    assert browser.get_log("browser") == []
+    served.stop()
+    field.send_keys("!")
+    until(lambda: "the server does not answer" in preview.text)

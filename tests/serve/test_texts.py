@@ -57,7 +57,7 @@ def test_a_name_of_another_direction_stands_where_the_sentence_has_it(make: Call
     (made.folder / TEMPLATES).write_text("relation\ttemplate\n")
     text = made.browser("ann").get(f"/question/{FRANCE}").text
     first, second = "\u2068\u05e6\u05e8\u05e4\u05ea\u2069", "\u2068\u05e4\u05e8\u05d9\u05d6\u2069"
-    assert f"Is this true: {first} | capital | {second}?" in text
+    assert f"On a fact sheet about {first}, is the line “capital: {second}” true?" in text
     assert "<bdi>\u05e6\u05e8\u05e4\u05ea</bdi>" in text
 
 

@@ -32,6 +32,7 @@ from kgtrec.data.campaign import (
     rule_for_links,
 )
 from kgtrec.data.judgements import ANNOTATOR, ROLES, Gold
+from kgtrec.data_sets.wording import shipped_templates
 from kgtrec.errors import FormatError, KgtrecError, counted, one_of, unwarned, warn
 from kgtrec.formats.campaign import folder as files
 from kgtrec.formats.campaign.gold import read_gold, write_gold
@@ -78,9 +79,10 @@ def command(
 ) -> None:
     """Add to the pool in CAMPAIGN what annotators need: guidelines, templates, verified sources, names, people.
 
-    What is not named is made: guidelines, a draft of a template per relation, no sources, no names. Files that are
-    there already stay as they are, since somebody may have edited them; --force replaces those named here, and keeps
-    one of which lines would be lost as NAME.1.tsv. Run it again to add people, or to say who has left; then run kgtrec
+    What is not named is made: guidelines, a template per relation, no sources, no names. The templates of known data
+    sets come with kgtrec (FB15k-237, WN18RR, Nations, Kinships, UMLS); others are drafts to edit. Files that are there
+    already stay as they are, since somebody may have edited them; --force replaces those named here, and keeps one of
+    which lines would be lost as NAME.1.tsv. Run it again to add people, or to say who has left; then run kgtrec
     campaign assign.
 
     \b
@@ -130,8 +132,11 @@ def command(
     text(names.GUIDELINES, files.default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR])))
     codes = np.unique(pool.triples.relation)
     asked = {part for relation in pool.questions.relations.decode(codes).to_pylist() for part in relations_in(relation)}
-    drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
-    content(names.TEMPLATES, files.read_templates, partial(files.write_templates, folder), drafts)
+    data_set, templates = shipped_templates(asked)
+    templates = templates or {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
+    used = content(names.TEMPLATES, files.read_templates, partial(files.write_templates, folder), templates)
+    if data_set and used is templates:
+        changes.append(f"{names.TEMPLATES}: the questions for the relations of {data_set} that come with kgtrec")
     text(names.SOURCES, files.SOURCES_COMMENT, _sources_text)
     gold = content(names.GOLD, read_gold, partial(write_gold, folder)) or Gold.none()
     if names.GOLD in writers:

@@ -163,7 +163,8 @@ def test_the_file_of_a_campaign(tmp_path):
     data = (tmp_path / "ann.csv").read_bytes()
     assert data.decode("utf-8-sig").split("\r\n") == [
         "verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail",
-        ",Is this true: Paris | @near | Germany {tail}?,,,Paris @near,Paris,Germany {tail},1,ann,paris,'@near,de",
+        ',"On a fact sheet about Paris, is the line “@near: Germany {tail}” true?",,,Paris @near,Paris,Germany {tail},'
+        "1,ann,paris,'@near,de",
         ",Is 'n the capital of Germany {tail}?,,,Germany {tail} capital,Germany {tail},''n,2,ann,de,capital,''n",
         ",Is berlin the capital of Germany {tail}?,,,Germany {tail} capital,Germany {tail},berlin,3,ann,de,capital,"
         "berlin",
@@ -275,7 +276,7 @@ def test_more_columns_can_be_shown(tmp_path):
     write_tasks(tmp_path / "x.csv", shown)
     header, first, *_ = (tmp_path / "x.csv").read_text("utf-8-sig").splitlines()
     assert header.startswith("verdict,question,said,source,note,search")
-    assert "?,'=ann: Y,,,Paris @near," in first
+    assert "true?\",'=ann: Y,,,Paris @near," in first
     assert read_tasks(tmp_path / "x.csv").not_done == 6
     with pytest.raises(KgtrecError, match="under names of their own, found 'verdict'"):
         write_tasks(tmp_path / "y.csv", replace(tasks, shown={"verdict": labels_of(["Y"] * 6)}))
