@@ -132,6 +132,16 @@ def test_steps_of_numbers_and_dates_are_in_proportion_to_them(numbers, step):
     assert found.tolist() == days.tolist() == expected.tolist()
 
 
+def test_numbers_of_any_length_are_ordered_as_numbers():
+    """Nanoseconds and longer; where the steps between them do not fit into 64 bits, they are counted."""
+    assert time_steps(["1700000000000000000000", "1700000000000000000008", "1700000000000000000004"]).tolist() == [
+        0,
+        2,
+        1,
+    ]
+    assert time_steps(["9", "1" + 30 * "0", "10"]).tolist() == [0, 2, 1]
+
+
 def test_other_times_are_ordered_as_text():
     """A day that the calendar lacks, and a mixture, are not counted."""
     assert time_steps(["2014-02-30", "2014-02-01"]).tolist() == [1, 0]

@@ -352,6 +352,8 @@ def _read_text(lines: Lines, columns: str, delimiter: str, *, header: bool, may_
         raise FormatError(f"expected lines of {expected}, found an empty file", path)
     if delimiter == WHITESPACE:
         lines, delimiter = lines.separated(), "\t"
+    if columns == "hrt" and lines.without_first()[0].count(delimiter.encode()) == 3:
+        expected += ", or --columns hrtq where the fourth is a time, hrt- where it is not read"
     column_of = dict(zip(columns, read_fields(lines, len(columns), expected, delimiter=delimiter), strict=True))
     if header and _names_columns(*(column_of[letter][0].as_py() for letter in _NAMES)):
         names = ", ".join(column_of[letter][0].as_py() for letter in _NAMES)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,4000}")  # as many digits as int() reads
 _DATE = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])")
 
 
@@ -35,8 +36,10 @@ def time_steps(times: Sequence[str]) -> NDArray[np.int64]:
     if not len(times):
         return np.zeros(0, np.int64)
     if all(map(_NUMBER.fullmatch, times)):
-        values = np.array([int(time) for time in times], np.int64)
-    elif all(map(_DATE.fullmatch, times)) and (days := _days(times)) is not None:
+        numbers = np.array([int(time) for time in times], object)
+        steps = (numbers - numbers.min()) // max(math.gcd(*(numbers - numbers.min())), 1)
+        return steps.astype(np.int64) if steps.max() < 2**63 else np.unique(steps, return_inverse=True)[1].ravel()
+    if all(map(_DATE.fullmatch, times)) and (days := _days(times)) is not None:
         values = days
     else:
         values = np.unique(np.array([time.encode() for time in times], object), return_inverse=True)[1].ravel()
