@@ -299,6 +299,15 @@ def doubtful_triples(collection: Collection) -> list[str]:
         doubts.append(
             f"test has {len(test):,} triples and train {len(train):,}: are the files in the order train, valid, test?"
         )
+    if collection.training is not None:
+        in_graph = np.isin(np.arange(len(train.entities)), np.r_[train.head, train.tail])
+        in_training = collection.training.entities.encode(test.entities.labels) >= 0
+        own, other = (int((ends[test.head] & ends[test.tail]).sum()) for ends in (in_graph, in_training))
+        if other > own:
+            doubts.append(
+                f"{other:,} test triples have both entities in the training graph, {own:,} in the inference graph: are "
+                "--train and --inference swapped?"
+            )
     n_relations, n_entities = len(train.relations), len(train.entities)
     if n_relations > max(n_entities, _MANY_RELATIONS):
         doubts.append(
@@ -320,6 +329,8 @@ def _early(collection: Collection) -> list[str]:
     step, (_, _, qualifiers, own) = steps_of(collection.relations), qualifiers_of(collection.relations)
     train = step[collection.train.relation]
     asked = collection.questions.relation
+    if len(train) and (train < 0).all() and (step >= 0).any() and collection.missing_links is None:
+        return ["test facts have a time and train facts have none: is it missing in the file of train (--columns)?"]
     early = (step[asked] >= 0) & (step[asked] < train.max(initial=-1))
     if not early.any():
         return []

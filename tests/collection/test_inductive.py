@@ -17,6 +17,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES_LIKE
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collections import read_collection, report_text, write_collection
 from kgtrec.formats.triples import find_splits
 from kgtrec.ranking.rank import rank_scores
@@ -328,3 +329,12 @@ def test_graphs_of_the_public_data_set(data: Path):
         mistaken = build_questions(folder / "fb237_v1", inference=folder / "fb237_v1_ind", training_ids=True)
     by_number = mistaken.filtered.split == 0
     assert [int(by_number.sum()), len(np.unique(mistaken.filtered.question[by_number]))] == [8, 5]
+
+
+def test_swapped_graphs_are_noticed():
+    """Test triples whose entities the training graph has and the inference graph lacks are doubtful."""
+    one, other = Triples.of([("a", "r", "b"), ("b", "r", "c")]), Triples.of([("x", "r", "y"), ("y", "r", "z")])
+    test = Triples.of([("x", "r", "z")])
+    (doubt,) = doubtful_triples(build_questions(other, test=test, inference=one))
+    assert doubt.startswith("1 test triples have both entities in the training graph, 0 in the inference graph")
+    assert doubtful_triples(build_questions(one, test=test, inference=other)) == []

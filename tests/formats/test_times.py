@@ -120,6 +120,8 @@ def test_questions_before_the_last_time_of_train_are_doubtful():
     assert doubtful_triples(early)[0].startswith("2 of 4 questions are of a time before the last of train, such as 9")
     late = build_questions(Triples.of(train), test=Triples.of([("a", "r", "b", "11")]))
     assert doubtful_triples(late) == []
+    without = build_questions(Triples.of([("a", "r", "b")]), test=Triples.of([("a", "r", "b", "11")]))
+    assert doubtful_triples(without)[0].startswith("test facts have a time and train facts have none")
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1), st.integers(1, 5))
