@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
-from kgtrec.data.triples import POLICIES_LIKE
+from kgtrec.data.triples import POLICIES_LIKE, Triples
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.plausibility import doubtful_triples
