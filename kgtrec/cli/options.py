@@ -320,6 +320,14 @@ def measure_option(about: str) -> Callable[[Command], Command]:
     return option("-m --measure measures", about, multiple=True, metavar="MEASURE")
 
 
+def per_option(about: str) -> Callable[[Command], Command]:
+    """Add the option ``--per`` of the commands that take each stratum by itself; ``about``: what they do with it."""
+    from kgtrec.data.scores import STRATA
+
+    also = "As kgtrec evaluate --per; popularity is cut at quartiles."
+    return option("--per", f"{about} with each part of the judgements alone. {also}", STRATA)
+
+
 def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
     """Add the option ``--seed``, with its help text."""
     return option("--seed", about, SEED, 0)

@@ -21,6 +21,8 @@ from kgtrec.cli.options import (
     stacked,
     ties_option,
 )
+from kgtrec.cli.output import FIGURES, Output
+from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import AnyRun
     from kgtrec.data.sampled_qrels import SampledQrels
+    from kgtrec.data.table import Result
     from kgtrec.evaluation.scoring import ScoringOptions
 
 
@@ -80,6 +83,27 @@ class ScoringRequest:
             "mixed": is_mixed(),
             **self.options,
         }
+
+    def per_stratum(
+        self,
+        verb: Callable[..., Result],
+        per: str,
+        labels: Sequence[str],
+        systems: Sequence[str],
+        output: Output,
+        **options: Any,
+    ) -> Result:
+        """Call a verb of kgtrec.meta with each stratum of the judgements of one or two files or collections."""
+        from kgtrec.meta.strata import per_stratum
+
+        if output.form in FIGURES:
+            raise KgtrecError(
+                f"expected a form of tables together with --per, found {output.form}; see kgtrec evaluate"
+            )
+        judgements, ranked, _ = self.inputs(labels[0], systems)
+        others, measures = map(read_judgements, labels[1:]), self.measures or None
+        keywords: Any = {"systems": ranked, "measures": measures, **self.keywords(), **options}
+        return per_stratum(verb, per, judgements, *others, **keywords)
 
 
 def qrels_and_systems(command: Command) -> Command:
