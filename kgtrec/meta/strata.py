@@ -121,9 +121,9 @@ def per_stratum(
     labels = dict(zip(columns, zip(*results, strict=True), strict=True))
     tables = zip(*(result.tables() for result in results.values()), strict=True)
     stacks = []
-    for own in tables:
-        is_adjusted = not {"p_adjusted", "below_adjusted"}.isdisjoint(own[0].data.column_names)
-        stacks.append(stacked(labels, own, f"each {per} by itself{_ADJUSTED * is_adjusted}"))
+    for alike in tables:
+        is_adjusted = not {"p_adjusted", "below_adjusted"}.isdisjoint(alike[0].data.column_names)
+        stacks.append(stacked(labels, alike, f"each {per} by itself{_ADJUSTED * is_adjusted}"))
     return TabledResult(tuple(stacks))
 
 

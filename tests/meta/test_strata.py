@@ -24,14 +24,14 @@ def world(seed=0, n=30, times=3, systems=4):
     rows = [(f"e{head}", relation, f"e{tail}") for head, tail, relation in triples]
     train, test = [(*row, "1") for row in rows[:n]], [(*row, str(5 + at % times)) for at, row in enumerate(rows[n:])]
     collection = build_questions(train, test=test)
-    shape, own = (
-        (len(collection.questions), len(collection.entities)),
-        {"questions": collection, "entities": collection},
-    )
-    ranked = {
-        f"s{at}": rank_scores(collection, rng.random(shape), **own, depth=0).answer_ranks for at in range(systems)
-    }
-    return collection, ranked
+    return collection, random_ranks(collection, [f"s{at}" for at in range(systems)], rng)
+
+
+def random_ranks(collection, names, rng):
+    """Answer ranks of random scores."""
+    shape = len(collection.questions), len(collection.entities)
+    scores, own = {name: rng.random(shape) for name in names}, {"questions": collection, "entities": collection}
+    return {name: rank_scores(collection, score, **own, depth=0).answer_ranks for name, score in scores.items()}
 
 
 def by_time(collection, qrels):

@@ -100,7 +100,8 @@ def command(
     if output.part == "families":
         raise KgtrecError("expected --family together with --table families, found none")
     if per:
-        output.show(scoring.per_stratum(power, per, [qrels], systems, output, tests=tests, **options), TABLES[:1])
+        found = scoring.per_stratum(power, per, [qrels], systems, output, tests=tests, **options)
+        output.show(found, TABLES[:1] if output.form != "json" else None)
         return
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
     with progress_bar("power", len(scores) * len(set(tests)), "tests") as advance:
