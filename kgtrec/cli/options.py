@@ -321,11 +321,10 @@ def measure_option(about: str) -> Callable[[Command], Command]:
 
 
 def per_option(about: str) -> Callable[[Command], Command]:
-    """Add the option ``--per`` of the commands that take each stratum by itself; ``about``: what they do with it."""
+    """Add the option ``--per`` of the commands that take each stratum by itself; ``about``: what they do."""
     from kgtrec.data.scores import STRATA
 
-    also = "As kgtrec evaluate --per; popularity is cut at quartiles."
-    return option("--per", f"{about} with each part of the judgements alone. {also}", STRATA)
+    return option("--per", f"{about} for each of these by itself, as kgtrec evaluate --per.", STRATA)
 
 
 def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:

@@ -21,8 +21,6 @@ from kgtrec.cli.options import (
     stacked,
     ties_option,
 )
-from kgtrec.cli.output import FIGURES, Output
-from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
@@ -84,26 +82,13 @@ class ScoringRequest:
             **self.options,
         }
 
-    def per_stratum(
-        self,
-        verb: Callable[..., Result],
-        per: str,
-        labels: Sequence[str],
-        systems: Sequence[str],
-        output: Output,
-        **options: Any,
-    ) -> Result:
+    def per_stratum(self, verb: Any, per: str, labels: Sequence[str], systems: Sequence[str], **options: Any) -> Result:
         """Call a verb of kgtrec.meta with each stratum of the judgements of one or two files or collections."""
         from kgtrec.meta.strata import per_stratum
 
-        if output.form in FIGURES:
-            raise KgtrecError(
-                f"expected a form of tables together with --per, found {output.form}; see kgtrec evaluate"
-            )
         judgements, ranked, _ = self.inputs(labels[0], systems)
-        others, measures = map(read_judgements, labels[1:]), self.measures or None
-        keywords: Any = {"systems": ranked, "measures": measures, **self.keywords(), **options}
-        return per_stratum(verb, per, judgements, *others, **keywords)
+        options |= {"systems": ranked, "measures": self.measures or None, **self.keywords()}
+        return per_stratum(verb, per, judgements, *map(read_judgements, labels[1:]), **options)
 
 
 def qrels_and_systems(command: Command) -> Command:

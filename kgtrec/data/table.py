@@ -434,9 +434,8 @@ def stacked(labels: Mapping[str, Sequence[str]], tables: Sequence[Table], by: st
                 of_rows[name] = tuple(chain.from_iterable(each))
         among = (*labels, *column.among) if column.better != "neither" else column.among
         columns[key] = replace(column, among=among, **of_rows)
-    shifts = list(accumulate(sizes, initial=0))[:-1]
     places = [range(size) if table.rows is None else table.rows for table, size in zip(tables, sizes, strict=True)]
-    rows = [shift + row for shift, own in zip(shifts, places, strict=True) for row in own]
+    rows = [shift + row for shift, own in zip(accumulate(sizes, initial=0), places, strict=False) for row in own]
     said = [re.split("; |\n", table.caption) for table in tables]
     caption = "; ".join(filter(None, [by, *(words for words in said[0] if all(words in own for own in said))]))
     shown = (*map(Column, labels), *columns.values())

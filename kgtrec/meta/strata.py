@@ -94,14 +94,14 @@ def per_stratum(
     collection = collection or next((own for own in given if isinstance(own, Collection)), None)
     systems, measures = systems_and_measures(systems, measures, only_answers=per in OF_ANSWERS)
     asked, compared = list(systems), [_divided(per, own, collection, measures) for own in given]
-    columns, parts = compared[0]
-    common = [label for label in parts if all(label in own for _, own in compared)]
     messages: dict[str, list[str]] = {}  # and the strata that they are about
-    if only := [label for _, own in compared for label in own if label not in common]:
-        messages["only one label set has it; left out"] = [" ".join(label) for label in dict.fromkeys(only)]
     results: dict[_Label, Result] = {}
-    refused: list[KgtrecError] = []
-    for label in common:
+    refused = KgtrecError(f"expected the same {per} in both label sets, found none")
+    for label in dict.fromkeys(label for _, own in compared for label in own):
+        name = " ".join(label)
+        if not all(label in own for _, own in compared):
+            messages.setdefault("left out: only one label set has it", []).append(name)
+            continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", KgtrecWarning)
             try:
@@ -110,20 +110,19 @@ def per_stratum(
                 ranked = [one if isinstance(one, AnswerRanks) else one.of_questions(ids) for one in asked]
                 results[label] = verb(*own, ranked, measures, collection=collection, **options)
             except KgtrecError as error:
-                refused.append(error)
-                messages.setdefault(f"left out: {error}", []).append(" ".join(label))
+                refused = error
+                messages.setdefault(f"left out: {error}", []).append(name)
         for warning in caught:
-            messages.setdefault(str(warning.message), []).append(" ".join(label))
+            messages.setdefault(str(warning.message), []).append(name)
     if not results:
-        raise refused[0] if refused else KgtrecError(f"expected the same {per} in both label sets, found none")
+        raise refused
     for message, strata in messages.items():
         warn(f"{per} {some_of(strata)}: {message}")
-    labels = dict(zip(columns, zip(*results, strict=True), strict=True))
-    tables = zip(*(result.tables() for result in results.values()), strict=True)
-    stacks = []
-    for alike in tables:
-        is_adjusted = not {"p_adjusted", "below_adjusted"}.isdisjoint(alike[0].data.column_names)
-        stacks.append(stacked(labels, alike, f"each {per} by itself{_ADJUSTED * is_adjusted}"))
+    labels = dict(zip(compared[0][0], zip(*results, strict=True), strict=True))
+    tables = list(zip(*(result.tables() for result in results.values()), strict=True))
+    by = f"each {per} by itself"
+    adjusted = [any("adjusted" in name for name in own[0].data.column_names) for own in tables]
+    stacks = (stacked(labels, own, by + _ADJUSTED * is_p) for own, is_p in zip(tables, adjusted, strict=True))
     return TabledResult(tuple(stacks))
 
 

@@ -170,3 +170,15 @@ def test_stacked_tables_keep_what_belongs_to_rows():
     assert (both.rows, both.caption) == ((1, 0, 2), "each part; all")
     part, x, p, z = both.columns
     assert (part.name, x.digits, x.among, p.least, z.name) == ("part", (1, 2, 3), ("part",), (0.01, 0.01, 0.5), "z")
+
+
+def test_a_stratum_of_one_label_set_is_left_out_with_a_warning():
+    """The second label set has the first time alone."""
+    collection, systems = world()
+    first = next(iter(by_time(collection, collection.qrels).values()))
+    own = {"systems": systems, "measures": "micro.MRR", "ties": "realistic"}
+    with pytest.warns(KgtrecWarning) as caught:
+        found = per_stratum(correlate, "time", collection, first, coefficients="tau", **own)
+    assert "time 6, 7: left out: only one label set has it" in [str(warning.message) for warning in caught]
+    assert found["correlations"]["time"].to_pylist() == ["5"]
+    assert found["correlations"]["value"].to_pylist() == [1.0]

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 )
 @option("--resamples", "How many bootstrap samples.", samples(2), 1000)
 @option("--unpaired", "Questions of one id are not the same question in FIRST and SECOND.", is_flag=True)
-@per_option("Rankings")
+@per_option("Correlate the rankings")
 @workers_options
 @option("--name names", "Of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
 @output_options(has_figures=True)
@@ -107,14 +107,14 @@ def command(
         if not systems:
             raise KgtrecError("expected qrels and --systems together with --per, found no systems")
         given: dict[str, Any] = {**options, "coefficients": coefficients, "better": better}
+        verb: Any = between_measures
         if wants_swaps:
-            given = {"better": better, "alpha": alpha, "names": label_names}
+            verb, given = swaps, {"better": better, "alpha": alpha, "names": label_names}
         elif len(labels) == 2:
-            given |= {"names": label_names, "paired": not unpaired}
+            verb, given = correlate, {**given, "names": label_names, "paired": not unpaired}
         else:
             given["name"] = label_names[0]
-        verb = swaps if wants_swaps else correlate if len(labels) == 2 else between_measures
-        found = scoring.per_stratum(verb, per, labels, systems, output, **given)
+        found = scoring.per_stratum(verb, per, labels, systems, **given)
         output.show(found, ("swaps",) if wants_swaps and output.form != "table" else None)
         return
     keywords = scoring.keywords()

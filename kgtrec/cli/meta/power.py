@@ -42,7 +42,7 @@ TABLES = ("measures", "pairs", "families")
 @option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
 @option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
 @option("--resample", "What they draw and shuffle: questions with their answers, or answers.", RESAMPLES, RESAMPLES[0])
-@per_option("Tests")
+@per_option("Test the pairs")
 @family_option("Test families of systems that were trained several times, over seeds and questions.")
 @machine_option
 @workers_options
@@ -100,7 +100,7 @@ def command(
     if output.part == "families":
         raise KgtrecError("expected --family together with --table families, found none")
     if per:
-        found = scoring.per_stratum(power, per, [qrels], systems, output, tests=tests, **options)
+        found = scoring.per_stratum(power, per, [qrels], systems, tests=tests, **options)
         output.show(found, TABLES[:1] if output.form != "json" else None)
         return
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())

@@ -31,7 +31,7 @@ TABLES = ("summary", "repeats", "scores")
 @option("--repeats", "Subsamples of each size.", samples(1), 50)
 @option("--coefficient", "Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.", COEFFICIENTS, "tau")
 @option("--confidence", "Share of the repeats that an interval holds.", SHARE, 0.95)
-@per_option("How the ranking changes")
+@per_option("Show this")
 @workers_options
 @output_options(TABLES, has_figures=True)
 def command(
@@ -60,7 +60,7 @@ def command(
 
     sizes = list(SIZES) if sizes is None else sizes
     if per:
-        output.show(scoring.per_stratum(stability, per, [qrels], systems, output, sizes=sizes, **options), TABLES[:1])
+        output.show(scoring.per_stratum(stability, per, [qrels], systems, sizes=sizes, **options), TABLES[:1])
         return
     with progress_bar("stability", len(sizes) * options["repeats"], "subsamples") as advance:
         inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()

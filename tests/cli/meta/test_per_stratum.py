@@ -58,7 +58,7 @@ def test_what_per_does_not_go_with(files, capsys, tmp_path):
     """Figures, families, other systems for the second label set, tables of scores."""
     whole, ranks, first = files
     asked = "meta", "power", whole, ranks, "--per", "time"
-    assert "expected a form of tables together with --per" in refusal(capsys, *asked, "--out", tmp_path / "a.svg")
+    assert "found only tables" in refusal(capsys, *asked, "--out", tmp_path / "a.svg")
     assert "found --per with --family" in refusal(capsys, *asked, "--family", "seeds")
     correlate = "meta", "correlate", whole, first, "--per", "time"
     both = *correlate, "--systems", ranks, "--second-systems", ranks
