@@ -320,6 +320,13 @@ def measure_option(about: str) -> Callable[[Command], Command]:
     return option("-m --measure measures", about, multiple=True, metavar="MEASURE")
 
 
+def per_option(about: str) -> Callable[[Command], Command]:
+    """Add the option ``--per`` of the commands that take each stratum by itself; ``about``: what they do."""
+    from kgtrec.data.scores import STRATA
+
+    return option("--per", f"{about} for each of these by itself, as kgtrec evaluate --per.", STRATA)
+
+
 def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
     """Add the option ``--seed``, with its help text."""
     return option("--seed", about, SEED, 0)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import AnyRun
     from kgtrec.data.sampled_qrels import SampledQrels
+    from kgtrec.data.table import Result
     from kgtrec.evaluation.scoring import ScoringOptions
 
 
@@ -80,6 +81,14 @@ class ScoringRequest:
             "mixed": is_mixed(),
             **self.options,
         }
+
+    def per_stratum(self, verb: Any, per: str, labels: Sequence[str], systems: Sequence[str], **options: Any) -> Result:
+        """Call a verb of kgtrec.meta with each stratum of the judgements of one or two files or collections."""
+        from kgtrec.meta.strata import per_stratum
+
+        judgements, ranked, _ = self.inputs(labels[0], systems)
+        options |= {"systems": ranked, "measures": self.measures or None, **self.keywords()}
+        return per_stratum(verb, per, judgements, *map(read_judgements, labels[1:]), **options)
 
 
 def qrels_and_systems(command: Command) -> Command:

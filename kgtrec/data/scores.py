@@ -31,6 +31,8 @@ QUANTILES = 4  # unless others are asked for
 BREAKDOWNS = (
     "question", "answer", "side", "relation", "category", *OF_POPULARITY, "half-link", "seen", "time", "missing-links",
 )  # fmt: skip
+#: breakdowns whose parts are test sets
+STRATA = tuple(per for per in BREAKDOWNS if per not in ("question", "answer"))
 #: fields of one number per value
 _PER_VALUE = ("least", "most", "low", "high", "effective")
 _MOST_PARTS = 40  # columns of a heat map that can be read

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -393,6 +394,52 @@ def _check_key(key: str) -> None:
         raise KgtrecError(
             f"expected a key of lower-case letters, digits and single dashes or underscores, found {key!r}"
         )
+
+
+def stacked(labels: Mapping[str, Sequence[str]], tables: Sequence[Table], by: str) -> Table:
+    """Stack the tables of one kind of result for several parts, such as strata.
+
+    Parameters
+    ----------
+    labels : mapping of str to sequence of str
+        Columns that name the part of each table; they come first.
+    tables : sequence of Table
+        Without views. A column that some lack is null there.
+    by : str
+        How the parts were made, for the caption, which keeps what all captions say.
+
+    Examples
+    --------
+    >>> tables = [Table("a", "A", "", pa.table({"x": [x]}), (Column("x", digits=[x]),)) for x in (1, 2)]
+    >>> both = stacked({"part": ["u", "v"]}, tables, "each part by itself")
+    >>> both.data.to_pydict(), both.columns[1].digits
+    ({'part': ['u', 'v'], 'x': [1, 2]}, (1, 2))
+    """
+    sizes, first = [len(table.data) for table in tables], tables[0]
+    data = pa.concat_tables([table.data for table in tables], promote_options="default")
+    part = [at for at, size in enumerate(sizes) for _ in range(size)]
+    for at, (name, own) in enumerate(labels.items()):
+        data = data.add_column(at, name, pa.array(own).take(places_of(part)))
+    known = [{(column.name, column.label): column for column in table.columns} for table in tables]
+    columns = {key: column for own in reversed(known) for key, column in own.items()}
+    columns = {key: columns[key] for key in dict.fromkeys(key for own in known for key in own)}
+    for key, column in columns.items():
+        of_rows: dict[str, Any] = {}
+        for name in ("digits", "least"):  # of all rows, or of each
+            several = [getattr(own.get(key, column), name) for own in known]
+            if any(isinstance(one, Sequence) and not isinstance(one, str) for one in several):
+                each = (
+                    [one] * n if isinstance(one, int | float) else one for one, n in zip(several, sizes, strict=True)
+                )
+                of_rows[name] = tuple(chain.from_iterable(each))
+        among = (*labels, *column.among) if column.better != "neither" else column.among
+        columns[key] = replace(column, among=among, **of_rows)
+    places = [range(size) if table.rows is None else table.rows for table, size in zip(tables, sizes, strict=True)]
+    rows = [shift + row for shift, own in zip(accumulate(sizes, initial=0), places, strict=False) for row in own]
+    said = [re.split("; |\n", table.caption) for table in tables]
+    caption = "; ".join(filter(None, [by, *(words for words in said[0] if all(words in own for own in said))]))
+    shown = (*map(Column, labels), *columns.values())
+    return replace(first, caption=caption, data=data, columns=shown, rows=rows, upright=False)
 
 
 def interval_columns(confidence: float) -> tuple[Column, Column]:

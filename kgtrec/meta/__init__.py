@@ -10,6 +10,7 @@ __all__ = offer(
         "meta.correlation": ("correlate", "between_measures", "swaps", "Correlations", "Swaps"),
         "meta.sparsity": ("sparsity", "label_scores"),
         "meta.stability": ("stability", "subsample", "Stability"),
+        "meta.strata": ("per_stratum",),
         "meta.withstand": ("withstand", "Withstanding"),
         "meta.power": ("power", "Power"),
         "meta.comparison": ("compare", "Comparison"),

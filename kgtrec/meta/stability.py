@@ -122,8 +122,8 @@ class Stability(Framed, PlottedResult):
     def tables(self) -> tuple[Table, ...]:
         """Return ``summary``, means by size with measures across, ``repeats`` and ``scores``."""
         caption = (
-            f"mean {self.coefficient} to all {self.n_triples:,} test triples; {len(self.systems)} systems; "
-            f"{self.correlation.shape[2]:,} repeats of each size; discarded answers: "
+            f"mean {self.coefficient} to the full test set; {self.n_triples:,} test triples; "
+            f"{len(self.systems)} systems; {self.correlation.shape[2]:,} repeats of each size; discarded answers: "
             f"{self.unlisted_answers}; seed {self.seed}"
         )
         size = Column("share", form="share", digits=1), Column("triples")

@@ -12,7 +12,7 @@ import click
 
 from kgtrec.cli.inputs import files_of, refuse_second_input
 from kgtrec.cli.meta.label_sets import coefficients_option, is_score_table, read_scores, systems_option
-from kgtrec.cli.options import PATH, SHARE, direction_options, option, samples, workers_options
+from kgtrec.cli.options import PATH, SHARE, direction_options, option, per_option, refuse_idle, samples, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
 from kgtrec.errors import KgtrecError, in_file
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 )
 @option("--resamples", "How many bootstrap samples.", samples(2), 1000)
 @option("--unpaired", "Questions of one id are not the same question in FIRST and SECOND.", is_flag=True)
+@per_option("Correlate the rankings")
 @workers_options
 @option("--name names", "Of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
 @output_options(has_figures=True)
@@ -68,6 +69,7 @@ def command(
     wants_swaps: bool,
     alpha: float,
     unpaired: bool,
+    per: str | None,
     names: tuple[str, ...],
     output: Output,
     **options: Any,
@@ -85,6 +87,7 @@ def command(
     kgtrec meta correlate S/evaluation.csv SC/pooling_depth.csv --coefficient tau
     kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --confidence 0.95
     kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --swaps
+    kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --per relation
     kgtrec meta correlate C --systems ranks -m "micro.MRR macro.MRR AP@20"
     """
     _refuse(labels, names, wants_swaps=wants_swaps)
@@ -96,13 +99,28 @@ def command(
         raise KgtrecError("expected qrels and --systems together with --collection, found no systems")
     if not scoring.collection and systems and not second_systems:
         scoring = replace(scoring, collection=next((path for path in labels if is_collection(path)), None))
+    label_names: Any = (*names, *labels[len(names) :])
+    from kgtrec.meta.correlation import between_measures, correlate, swaps
+
+    if per:
+        refuse_idle(("second_systems", "keys"), "--per")
+        if not systems:
+            raise KgtrecError("expected qrels and --systems together with --per, found no systems")
+        given: dict[str, Any] = {**options, "coefficients": coefficients, "better": better}
+        verb: Any = between_measures
+        if wants_swaps:
+            verb, given = swaps, {"better": better, "alpha": alpha, "names": label_names}
+        elif len(labels) == 2:
+            verb, given = correlate, {**given, "names": label_names, "paired": not unpaired}
+        else:
+            given["name"] = label_names[0]
+        found = scoring.per_stratum(verb, per, labels, systems, **given)
+        output.show(found, ("swaps",) if wants_swaps and output.form != "table" else None)
+        return
     keywords = scoring.keywords()
     scored: list[Any] = [
         _labelled(path, source, keys, scoring, keywords) for path, source in zip(labels, sources, strict=False)
     ]
-    label_names: Any = (*names, *labels[len(names) :])
-    from kgtrec.meta.correlation import between_measures, correlate, swaps
-
     if wants_swaps:
         swapped = swaps(scored[0], scored[1], measures=measures, names=label_names, better=better, alpha=alpha)
         output.show(swapped, None if output.form == "table" else ("swaps",))

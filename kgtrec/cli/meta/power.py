@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from kgtrec.cli.inputs import files_of, is_campaign, read_families_of
-from kgtrec.cli.options import SHARE, choices_option, family_option, option, refuse_idle, samples, workers_options
+from kgtrec.cli.options import (
+    SHARE,
+    choices_option,
+    family_option,
+    option,
+    per_option,
+    refuse_idle,
+    samples,
+    workers_options,
+)
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
@@ -33,6 +42,7 @@ TABLES = ("measures", "pairs", "families")
 @option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
 @option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
 @option("--resample", "What they draw and shuffle: questions with their answers, or answers.", RESAMPLES, RESAMPLES[0])
+@per_option("Test the pairs")
 @family_option("Test families of systems that were trained several times, over seeds and questions.")
 @machine_option
 @workers_options
@@ -44,6 +54,7 @@ def command(
     tests: tuple[str, ...],
     families: tuple[str, ...],
     machine: str | None,
+    per: str | None,
     output: Output,
     **options: Any,
 ) -> None:
@@ -65,6 +76,7 @@ def command(
     kgtrec meta power C ranks -m "AP@20 RR Q@20" --test clustered --test sign
     kgtrec meta power campaign ranks -m AP@20
     kgtrec meta power C ranks -m micro.MRR --family seeds
+    kgtrec meta power C ranks -m micro.MRR --per time
     kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
     """
     from kgtrec.evaluation.item_scores import item_scores
@@ -73,13 +85,13 @@ def command(
     if len(files) < 2:
         raise KgtrecError(f"expected at least two systems to distinguish, found {len(files)}: {', '.join(files)}")
     if is_campaign(qrels):
-        refuse_idle(("tests", "repeats", "resample", "families"), "a campaign")
+        refuse_idle(("tests", "repeats", "resample", "families", "per"), "a campaign")
         result = power(*scoring.inputs_of_sample(qrels, files, machine), alpha=options["alpha"], **scoring.keywords())
         output.show(result, TABLES[:2] if output.form != "json" else None)
         return
     refuse_idle(("machine",), NO_CAMPAIGN)
     if families:
-        refuse_idle(("tests", "repeats", "resample", "workers", "scheduler"), "--family")
+        refuse_idle(("tests", "repeats", "resample", "workers", "scheduler", "per"), "--family")
         family_of = read_families_of(families, files, range(2, len(files) + 1))
         inputs = scoring.inputs(qrels, files)
         result = power(*inputs, alpha=options["alpha"], families=family_of, **scoring.keywords())
@@ -87,6 +99,10 @@ def command(
         return
     if output.part == "families":
         raise KgtrecError("expected --family together with --table families, found none")
+    if per:
+        found = scoring.per_stratum(power, per, [qrels], systems, tests=tests, **options)
+        output.show(found, TABLES[:1] if output.form != "json" else None)
+        return
     scores = item_scores(*scoring.inputs(qrels, files), **scoring.keywords())
     with progress_bar("power", len(scores) * len(set(tests)), "tests") as advance:
         result = power(scores, tests=tests, seed=scoring.options["seed"], progress=advance, **options)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kgtrec.cli.options import SHARE, option, samples, sizes_of, workers_options
+from kgtrec.cli.options import SHARE, option, per_option, samples, sizes_of, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -31,6 +31,7 @@ TABLES = ("summary", "repeats", "scores")
 @option("--repeats", "Subsamples of each size.", samples(1), 50)
 @option("--coefficient", "Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.", COEFFICIENTS, "tau")
 @option("--confidence", "Share of the repeats that an interval holds.", SHARE, 0.95)
+@per_option("Show this")
 @workers_options
 @output_options(TABLES, has_figures=True)
 def command(
@@ -38,6 +39,7 @@ def command(
     systems: tuple[str, ...],
     scoring: ScoringRequest,
     sizes: list[int | float] | None,
+    per: str | None,
     output: Output,
     **options: Any,
 ) -> None:
@@ -51,11 +53,15 @@ def command(
     kgtrec meta stability C ranks/*.ranks.parquet
     kgtrec meta stability C ranks -m "micro.MRR macro.MRR AP@20" --workers 2 --out stability.csv
     kgtrec meta stability C ranks --sizes "1% 10% 50%" --repeats 200 --unlisted-answers candidates
+    kgtrec meta stability C ranks -m micro.MRR --per time
     kgtrec meta stability C ranks --table scores --out scores.csv
     """
     from kgtrec.meta.stability import SIZES, stability
 
     sizes = list(SIZES) if sizes is None else sizes
+    if per:
+        output.show(scoring.per_stratum(stability, per, [qrels], systems, sizes=sizes, **options), TABLES[:1])
+        return
     with progress_bar("stability", len(sizes) * options["repeats"], "subsamples") as advance:
         inputs, keywords = scoring.inputs(qrels, systems), scoring.keywords()
         result = stability(*inputs, sizes=sizes, progress=advance, **options, **keywords)
