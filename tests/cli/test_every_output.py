@@ -84,6 +84,7 @@ PARTS = {
     "study": "study study.toml --out OUT",
 }
 SLOW = {"demo", "study", "report"}
+WORKBOOK = "campaign export xlsx"
 COMMANDS = {**FOLDERS, **FILES, **PARTS}
 
 
@@ -310,7 +311,7 @@ def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, n
     """Random files under names that ours have, in every spelling, from outside and inside of the folder."""
 
     @settings(
-        max_examples=examples(4) if name in {*SLOW, "campaign export xlsx"} else examples(25),
+        max_examples=examples(4) if name in {*SLOW, WORKBOOK} else examples(25),
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
@@ -325,7 +326,10 @@ def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, n
     anything()
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name == WORKBOOK else name for name in COMMANDS if name not in SLOW],
+)
 def test_given_again_a_command_says_that_its_output_exists(world, tmp_path, capsys, name):
     """With --force it makes the same once more, among files of others; where verdicts are it never does."""
     place = tmp_path / "world"

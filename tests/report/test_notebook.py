@@ -8,6 +8,7 @@ from pathlib import Path
 import html5lib
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import kgtrec
 from kgtrec.collection.questions import questions_of
@@ -36,6 +37,7 @@ def rows_of(text: str) -> list[list[str]]:
     return [["".join(cell.itertext()) for cell in row] for row in found.iter("tr")]
 
 
+@pytest.mark.slow
 def test_every_result_shows_itself():
     """Each class that gives tables is a `Result`, which a notebook asks for HTML; reports have a page of their own."""
     found = {}
