@@ -147,7 +147,7 @@ def of_roles(browser: Any, links: dict[str, str]) -> None:
         take(browser, path)
     browser.delete_all_cookies()
     browser.get(links["manager"])
-    until(browser, ".facts")
+    until(browser, ".answers")
     take(browser, "dashboard", LONG)
 
 
