@@ -63,7 +63,7 @@ def _send_back() -> str:
     task = whole(form.get("task", "")) or 0
     ask(
         f"Send the verdict back to {person}?",
-        [f"{person} sees this remark, for good: {remark}", f"{person} gives another verdict, or keeps it as it is"],
+        [f"{person} judges it again, or keeps it as it is", f"this remark cannot be taken back: {remark}"],
     )
     site().service.send_back(g.session.person, person, role, task, form.get("before", ""), remark)
     return f"Sent back to {person}, who finds it among what is to be done, with your remark."
