@@ -191,9 +191,8 @@ def needs(made: Mapping[str, Any], adjudicators: Sequence[str], n_sent_back: int
         Verdicts that were sent back and wait.
     """
     progress, rows, found = made["progress"], made["annotators"], []
-    few = f"Each triple needs {counted(progress.per_triple, 'annotator')}, and fewer are active"
     steps = {
-        "people": (few, "/manage/people#add", "Add annotators"),
+        "people": ("Fewer annotators are active than should judge each triple", "/manage/people#add", "Add annotators"),
         "assign": ("Some open triples have too few annotators, or too many", "/manage/people#share", "Share them out"),
         "qrels": ("Everything is judged", "/manage/downloads", "Download the qrels"),
     }
@@ -216,9 +215,8 @@ def needs(made: Mapping[str, Any], adjudicators: Sequence[str], n_sent_back: int
             said.append(f"{name} is right on {ends} of gold, all together on {right / sure:.1%}")
         if time and time["verdicts"] >= FEW and time["too_fast"] >= _OFTEN * time["verdicts"]:
             said.append(f"{name} gave {time['too_fast']:,} of {counted(time['verdicts'], 'verdict')} too fast")
-        address = f"/manage/verdicts?person={quote(name, safe='')}"
-        found += [(text, address, "Look at their verdicts") for text in said]
-    if n := len(progress.without_template):
+        found += [(text, f"/manage/verdicts?person={quote(name, safe='')}", "Look at their verdicts") for text in said]
+    if progress.step != "qrels" and (n := len(progress.without_template)):
         found.append((f"Asked about in general words: {counted(n, 'relation')}", "/manage/templates", "Write them"))
     return found
 
@@ -243,9 +241,8 @@ def per_day(
            [1, 1]])
     """
     place = moments // _DAY - int(now // _DAY) + days - 1
-    is_shown = (place >= 0) & (place < days)
-    cell = person.astype(np.int64) * days + place
-    return np.bincount(cell[is_shown], minlength=n * days).astype(np.int64).reshape(n, days)
+    cell = (person.astype(np.int64) * days + place)[(place >= 0) & (place < days)]
+    return np.bincount(cell, minlength=n * days).astype(np.int64).reshape(n, days)
 
 
 def pace_of(events: Judgements, left: int, now: float) -> dict[str, Any]:

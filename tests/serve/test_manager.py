@@ -406,8 +406,8 @@ def gold_of(right: int, wrong: int, high: float) -> dict[str, Any]:
     ("progress", "figures", "n_sent_back", "expected"),
     [
         ({}, {"annotators": [row_of()]}, 0, []),
-        ({"step": "people"}, {}, 0, ["Each triple needs 2 annotators, and fewer are active"]),
-        ({"step": "qrels"}, {}, 0, ["Everything is judged"]),
+        ({"step": "people"}, {}, 0, ["Fewer annotators are active than should judge each triple"]),
+        ({"step": "qrels", "without_template": ("r",)}, {}, 0, ["Everything is judged"]),
         ({"waiting": 1}, {}, 0, ["Waiting for an adjudicator: 1 triple (eve)"]),
         (
             {"without_template": ("r", "s")},
@@ -447,11 +447,13 @@ def test_without_an_adjudicator_the_link_adds_one():
     ]
 
 
-def test_every_need_links_to_a_page_that_is_there(judged: Page, manager: Browser):
+def test_every_need_links_to_a_page_that_is_there(judged: Page, manager: Browser, monkeypatch: pytest.MonkeyPatch):
     """And where there is none the page says so."""
     addresses = re.findall(r'<li><span>[^<]*</span> <a href="([^"#]*)', manager.get("/manage").text)
     assert addresses
     assert {manager.get(html.unescape(address)).status_code for address in addresses} == {200}
+    monkeypatch.setattr("kgtrec.serve.manager.needs", lambda *_: [])
+    assert "What needs you Nothing needs you." in shown(manager.get("/manage").text)
 
 
 def test_a_campaign_without_a_verdict_has_a_dashboard(make: Callable[..., Page]):
