@@ -44,8 +44,8 @@ from kgtrec.serve.state import State, View
 IMAGES = Path(__file__).parent / "images"
 LARGEST = 150_000  # bytes of a picture
 # width and height, and pixels for each of CSS
-DESKTOP, LONG, PHONE = (1280, 900, 1), (1280, 1500, 1), (390, 844, 2)
-_COLOURS = 64  # a page has few
+DESKTOP, LONG, PHONE = (1280, 900, 1), (1280, 1280, 1), (390, 844, 2)
+_COLOURS = 128  # a page has few
 _SOURCES = {"annotator-1": "https://register.example/births", "annotator-2": "https://register.example/marriages"}
 _OWN = "https://register.example/families"  # of who is on a picture, and of the adjudicator
 #: annotator -> tasks judged in an hour, by how many hours ago
@@ -147,7 +147,7 @@ def of_roles(browser: Any, links: dict[str, str]) -> None:
         take(browser, path)
     browser.delete_all_cookies()
     browser.get(links["manager"])
-    until(browser, ".facts")
+    until(browser, ".answers")
     take(browser, "dashboard", LONG)
 
 

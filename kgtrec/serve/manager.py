@@ -20,7 +20,6 @@ from typing import IO, Any, cast
 
 import numpy as np
 from flask import Response, g, request
-from numpy.typing import NDArray
 from werkzeug.wsgi import wrap_file
 
 from kgtrec.campaign.people import LONGEST_NAME, change_people, changed_people
@@ -42,7 +41,7 @@ from kgtrec.report.cells import is_number_column, table_cells
 from kgtrec.serve.app import look, page, paged, refusal, site, whole
 from kgtrec.serve.auth import require_active
 from kgtrec.serve.manager_downloads import agreement_csv, folder_archive, qrels_archive, safe_name
-from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST
+from kgtrec.serve.manager_figures import DAYS, FEW, RECENT_DAYS, TOO_FAST, needs
 from kgtrec.serve.training import change_gold, gold_form, training_table
 from kgtrec.serve.views import in_words, phrased, work_of
 
@@ -51,7 +50,6 @@ _RELATIONS = 100  # on a page of the list
 _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
-_LOADS = ("annotator", "active", "assigned", "judged", "to_do")  # columns
 _TYPES = {".zip": "application/zip", ".csv": "text/csv"}  # of a download
 _MAKING = threading.Lock()  # of one download at a time
 
@@ -85,7 +83,8 @@ def dashboard() -> Response:
             g.look = site().service.look(g.session.person)
         except KgtrecError as refused:
             error, typed = str(refused), request.form
-    overview = site().figures.overview()
+    overview, roles = site().figures.overview(), roles_of(look().campaign.people)
+    adjudicators = [name for name, active in roles.items() if active.get(ROLES[ADJUDICATOR])]
     return page(
         "manager_dashboard.html",
         422 if error else 200,
@@ -97,8 +96,8 @@ def dashboard() -> Response:
         grid=grid,
         in_words=in_words,
         moment=_moment,
-        bars=_bars(overview["hours"], overview["at"]),
-        constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
+        needs=needs(overview, adjudicators, len(site().service.waiting())),
+        constants={"days": RECENT_DAYS, "shown": DAYS, "too_fast": TOO_FAST, "few": FEW},
     )
 
 
@@ -219,7 +218,6 @@ def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), 
     """The page; ``shown``: what was done, or not (error), a person's new link, or what is asked before."""
     service = site().service
     progress = site().figures.progress()
-    loads = progress.tables()[2]
     to_judge = progress.to_do
     linked = dict(site().state.links())
     again = Counter(name for name, role, _ in service.waiting() if role == ROLES[ANNOTATOR])
@@ -243,7 +241,6 @@ def _people(status: int = 200, typed: Mapping[str, str] = MappingProxyType({}), 
         participants=participants,
         person_roles=PERSON_ROLES,
         progress=progress,
-        loads=grid(replace(loads, columns=tuple(column for column in loads.columns if column.name in _LOADS))),
         typed=typed,
         longest=LONGEST_NAME,
         most=MOST_PER_TRIPLE,
@@ -270,7 +267,7 @@ class NotSureError(Exception):
     """Whoever asks for a change is to see first what it means: its argument is what the page shows."""
 
 
-def _ask(question: str, changes: Sequence[str]) -> None:
+def ask(question: str, changes: Sequence[str]) -> None:
     """Go on if the form says yes to exactly this; something may have happened since it was asked."""
     sure = request.form.get("sure", "")
     digest = hashlib.sha256("\n".join([question, *changes]).encode()).hexdigest()
@@ -295,7 +292,7 @@ def _leave() -> _Done:
             return [f"{name} had left already"], None
         left = track(campaign).to_do.get(name, 0)
         waits = [f"nobody judges their {counted(left, 'open task')} until triples are shared out anew"] if left else []
-        _ask(f"Has {name} left?", [*done, f"{name} is signed out", *waits])
+        ask(f"Has {name} left?", [*done, f"{name} is signed out", *waits])
         write_people(site().service.folder, people)
     return done, None
 
@@ -307,7 +304,7 @@ def _hand_over() -> _Done:
         people, done = changed_people(campaign.people, {}, [name])
         changed = shared_out(campaign, people=people)
         moved = moved_tasks(campaign.assignments, changed.assignments)
-        _ask(f"Has {name} left, and do others get the open tasks?", [*done, *_in_words(moved)])
+        ask(f"Has {name} left, and do others get the open tasks?", [*done, *_in_words(moved)])
         write_shares(site().service.folder, campaign, changed)
     return [*done, "Open tasks of those who have left went to others"], None
 
@@ -331,7 +328,7 @@ def _share() -> _Done:
         changed = shared_out(campaign, per_triple=None if per_triple == campaign.per_triple else per_triple)
         moved = moved_tasks(campaign.assignments, changed.assignments)
         if any(lost for lost, _ in moved.values()):
-            _ask("Share out the open triples anew?", _in_words(moved))
+            ask("Share out the open triples anew?", _in_words(moved))
         write_shares(site().service.folder, campaign, changed)
     before, now = len(campaign.assignments), len(changed.assignments)
     return [f"Shared out: {counted(now, 'task')}, judged ones included; {before:,} before"], None
@@ -340,7 +337,10 @@ def _share() -> _Done:
 def _link() -> _Done:
     """Somebody gets a new link, and the former one is void."""
     name = request.form.get("name", "")
-    return [f"{name} has a new link; the former one is void"], (name, _linked(name))
+    require_active(site().service.folder, name)
+    if any(name == person for person, _ in site().state.links()):
+        ask(f"A new link for {name}?", [f"the former link of {name} is void at once", f"{name} is signed out"])
+    return [f"{name} has a new link"], (name, _linked(name))
 
 
 _PEOPLE_ACTIONS = {"add": _add, "leave": _leave, "hand_over": _hand_over, "share": _share, "link": _link}
@@ -418,12 +418,6 @@ def _download(what: str, suffix: str, make: Callable[[Path, str], IO[bytes]]) ->
     response.content_length = size
     response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name + suffix)}"'
     return response
-
-
-def _bars(hours: NDArray[np.int64], now: float) -> list[tuple[str, int, int]]:
-    """Of each hour its beginning, its verdicts, and the height of its bar in hundredths."""
-    most, start = max(int(hours.max()), 1), int(now // 3600) - len(hours) + 1
-    return [(_moment((start + place) * 3600.0), n, -(-100 * n // most)) for place, n in enumerate(hours.tolist())]
 
 
 def _moment(seconds: float) -> str:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -30,18 +32,20 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ANNOTATOR, ROLES, UNSURE, Judgements
 from kgtrec.data.table import Column, Table
+from kgtrec.errors import counted, some_of
 from kgtrec.formats.campaign.folder import EDITED
 from kgtrec.formats.files import FileState
 from kgtrec.formats.output.folders import JUDGEMENTS
 from kgtrec.serve.service import CampaignService, Numbers
 from kgtrec.serve.state import State, view_totals
 
-HOURS = 48  # that the chart shows
+DAYS = 14  # that the small charts show
 RECENT_DAYS = 7  # from which the pace is computed
-FEW_QUESTIONS = 10  # with fewer in common nothing is said of a pair
+FEW = 10  # with fewer questions in common nothing is said of a pair, nor of a person with fewer verdicts
 TOO_FAST = 5.0  # seconds
+_OFTEN = 0.1  # the share of somebody's verdicts that are too fast from which something is said of it
 MOST_HOSTS = 20
-_HOUR, _DAY = 3600, 86_400  # seconds
+_DAY = 86_400  # seconds
 _FILES = (*POOL_FILES, *EDITED, JUDGEMENTS)
 _OLDEST = 600.0  # seconds after which figures are made anew in any case: they are about the last days
 _TIME = (
@@ -74,9 +78,10 @@ def overview(
         ``at`` and ``seconds``: when they were made, and how long it took. ``progress``. ``sample``: how much of it
         is judged and what is known by it, None where people judge the whole pool. ``agreement`` of all, ``pairs``
         that agree unusually little, and their number, ``n_pairs``: None where no triple was judged by two annotators.
-        ``calibration``: None where there is no gold; ``gold_notes``: what keeps it from being of use. ``hours``:
-        verdicts in each of the last hours. ``last``: when the last one was given, None for none. ``pace``, see
-        :func:`pace_of`. ``time`` and ``hosts``: tables. ``n_verdicts``: those of annotators that count.
+        ``calibration``: None where there is no gold; ``gold``: right verdicts on it of all, of how many;
+        ``gold_notes``: what keeps it from being of use. ``annotators``, see :func:`annotator_rows`. ``last``: when the
+        last verdict was given, None for none. ``pace``, see :func:`pace_of`. ``time`` and ``hosts``: tables.
+        ``n_verdicts``: those of annotators that count.
     """
     start = time.perf_counter()
     progress = track(campaign)
@@ -88,31 +93,33 @@ def overview(
     if np.any(np.bincount(latest.triple, minlength=1) > 1):
         agreement = campaign_agreement(campaign, warns=False)
         pairs = campaign_agreement(campaign, per="pair", warns=False)
-    return {
+    known = calibration(campaign) if len(campaign.gold) else None
+    right, wrong = (sum(known.to_table()[name].to_pylist()) for name in ("right", "wrong")) if known else (0, 0)
+    made = {
         "at": now,
         "progress": progress,
         "sample": sample_state(campaign),
         "agreement": agreement,
         "pairs": low_pairs(pairs, agreement.value("raw")) if agreement and pairs else None,
         "n_pairs": len(pairs.pairs) if pairs else 0,
-        "calibration": calibration(campaign) if len(campaign.gold) else None,
+        "calibration": known,
+        "gold": (right, right + wrong) if known else None,
         "gold_notes": gold_notes(campaign),
-        "hours": per_hour(when, now),
         "last": float(when.max()) if len(when) else None,
         "pace": pace_of(own, sum(progress.to_do.values()), now),
         "time": Table("time", "", "", time_of(latest, numbers, seen), _TIME),
         "hosts": sources_by_host(latest),
         "n_verdicts": len(latest),
-        "seconds": time.perf_counter() - start,
     }
+    return made | {"annotators": annotator_rows(made, own, pairs), "seconds": time.perf_counter() - start}
 
 
 def low_pairs(pairs: AgreementReport, agreement: float) -> Table:
     """List the pairs of annotators that agree unusually little, the least first.
 
-    Those with :data:`FEW_QUESTIONS` in common whose interval of raw agreement lies below that of all.
+    Those with :data:`FEW` in common whose interval of raw agreement lies below that of all.
     """
-    is_low = (pc.field("questions") >= FEW_QUESTIONS) & (pc.field("high") < agreement)
+    is_low = (pc.field("questions") >= FEW) & (pc.field("high") < agreement)
     data = pairs.to_table().filter((pc.field("statistic") == "raw") & is_low).sort_by("value")
     columns = (
         Column("annotator"),
@@ -124,22 +131,118 @@ def low_pairs(pairs: AgreementReport, agreement: float) -> Table:
     return Table("pairs", "", "", data, columns)
 
 
-def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDArray[np.int64]:
-    """Count the moments in each of the last hours of the clock, the present one last, (hours,).
+def annotator_rows(made: Mapping[str, Any], events: Judgements, pairs: AgreementReport | None) -> list[dict[str, Any]]:
+    """Put together what is known of each annotator, in the order of ``progress.annotators``.
 
     Parameters
     ----------
-    moments : (n,) int array, seconds since 1970
+    made : mapping
+        See :func:`overview`.
+    events : Judgements
+        Of annotators, corrections included.
+    pairs : AgreementReport or None
+        Of each pair.
+
+    Returns
+    -------
+    list of dict
+        The columns of ``progress.annotators``, with ``days``: verdicts on each of the last :data:`DAYS`; ``agreement``,
+        see :func:`agreement_with_others`; ``gold`` and ``time``: the person's row of the other tables. None for none.
+    """
+    rows, known = made["progress"].annotators.to_pylist(), made["calibration"]
+    names, shared = [row["annotator"] for row in rows], agreement_with_others(pairs) if pairs else {}
+    gold = {row["annotator"]: row for row in known.to_table().to_pylist()} if known else {}
+    time = {row["annotator"]: row for row in made["time"].data.to_pylist()}
+    days = per_day(moments(events.time), events.annotator, len(events.annotators), made["at"])
+    days = np.vstack([days, np.zeros(DAYS, np.int64)])  # the last row is of those who have not judged
+    own = days[events.annotators.encode(names)].tolist()
+    return [
+        row | {"days": n, "agreement": shared.get(name), "gold": gold.get(name), "time": time.get(name)}
+        for row, name, n in zip(rows, names, own, strict=True)
+    ]
+
+
+def agreement_with_others(pairs: AgreementReport) -> dict[str, tuple[float, int]]:
+    """Give each annotator's raw agreement with all others, and the number of pairs of verdicts behind it.
+
+    Parameters
+    ----------
+    pairs : AgreementReport
+        Of each pair of annotators.
+    """
+    equal, n = Counter[str](), Counter[str]()
+    for row in pairs.to_table().filter(pc.field("statistic") == "raw").to_pylist():
+        for name in (row["annotator"], row["other"]):
+            equal[name] += round(row["value"] * row["pairs"])
+            n[name] += row["pairs"]
+    return {name: (equal[name] / size, size) for name, size in n.items()}
+
+
+def needs(made: Mapping[str, Any], adjudicators: Sequence[str], n_sent_back: int) -> list[tuple[str, str, str]]:
+    """List what waits for a manager: what it is, the address where it is done, and the words of the link there.
+
+    Parameters
+    ----------
+    made : mapping
+        See :func:`overview`.
+    adjudicators : sequence of str
+        The active ones.
+    n_sent_back : int
+        Verdicts that were sent back and wait.
+    """
+    progress, rows, found = made["progress"], made["annotators"], []
+    steps = {
+        "people": ("Fewer annotators are active than should judge each triple", "/manage/people#add", "Add annotators"),
+        "assign": ("Some open triples have too few annotators, or too many", "/manage/people#share", "Share them out"),
+        "qrels": ("Everything is judged", "/manage/downloads", "Download the qrels"),
+    }
+    if progress.step in steps:
+        found.append(steps[progress.step])
+    if waiting := progress.waiting and f"Waiting for an adjudicator: {counted(progress.waiting, 'triple')}":
+        see = f"{waiting} ({some_of(adjudicators)})", "/manage/people", "See who has open tasks"
+        found.append(see if adjudicators else (f"{waiting}, and there is none", "/manage/people#add", "Add one"))
+    if back := n_sent_back and f"Sent back and not answered yet: {counted(n_sent_back, 'verdict')}":
+        found.append((back, "/manage/verdicts?waiting=yes", "See which"))
+    if idle := [row["annotator"] for row in rows if row["to_do"] and not sum(row["days"][-RECENT_DAYS:])]:
+        found.append((f"No verdict in {RECENT_DAYS} days: {some_of(idle)}", "/manage/people", "See their open tasks"))
+    if made["pairs"] is not None and (n := made["pairs"].data.num_rows):
+        found.append((f"Agreeing unusually little: {counted(n, 'pair')} of annotators", "#agreement", "See who"))
+    right, sure = made["gold"] or (0, 0)
+    for row in rows:
+        name, gold, time, said = row["annotator"], row["gold"], row["time"], []
+        if gold and gold["right"] + gold["wrong"] >= FEW and gold["high"] < right / sure:
+            ends = "{share:.1%} [{low:.1%}, {high:.1%}]".format(**gold)
+            said.append(f"{name} is right on {ends} of gold, all together on {right / sure:.1%}")
+        if time and time["verdicts"] >= FEW and time["too_fast"] >= _OFTEN * time["verdicts"]:
+            said.append(f"{name} gave {time['too_fast']:,} of {counted(time['verdicts'], 'verdict')} too fast")
+        found += [(text, f"/manage/verdicts?person={quote(name, safe='')}", "Look at their verdicts") for text in said]
+    if progress.step != "qrels" and (n := len(progress.without_template)):
+        found.append((f"Asked about in general words: {counted(n, 'relation')}", "/manage/templates", "Write them"))
+    return found
+
+
+def per_day(
+    moments: NDArray[np.int64], person: NDArray[np.integer], n: int, now: float, days: int = DAYS
+) -> NDArray[np.int64]:
+    """Count the moments of each person on each of the last days, UTC, the present one last, (n, days).
+
+    Parameters
+    ----------
+    moments : (m,) int array, seconds since 1970
+    person : (m,) int array, row in the result
+    n : int
     now : float, seconds since 1970
-    hours : int
+    days : int
 
     Examples
     --------
-    >>> per_hour(np.array([0, 3599, 3600, 9000]), now=9001.0, hours=3)
-    array([2, 1, 1])
+    >>> per_day(np.array([0, 86399, 86400, 200000]), np.array([0, 1, 1, 1]), 2, now=200001.0, days=2)
+    array([[0, 0],
+           [1, 1]])
     """
-    place = moments // _HOUR - int(now // _HOUR) + hours - 1
-    return np.bincount(place[(place >= 0) & (place < hours)], minlength=hours).astype(np.int64)
+    place = moments // _DAY - int(now // _DAY) + days - 1
+    cell = (person.astype(np.int64) * days + place)[(place >= 0) & (place < days)]
+    return np.bincount(cell, minlength=n * days).astype(np.int64).reshape(n, days)
 
 
 def pace_of(events: Judgements, left: int, now: float) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS, Judgements
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.campaign.sent_back import SentBack
 from kgtrec.serve.app import look, page, paged, site, whole
+from kgtrec.serve.manager import NotSureError, ask
 from kgtrec.serve.service import Statement
 from kgtrec.serve.views import PAGE, ROLE_PAGES, phrased
 
@@ -26,10 +27,12 @@ _WANTED = "person", "relation", "verdict", "source", "waiting"  # what the addre
 
 def verdicts() -> Response:
     """List all verdicts that count, the latest first, those that are looked for; one is sent back with a remark."""
-    error, done, form = "", "", request.form
+    error, done, asked, form = "", "", None, request.form
     if request.method == "POST":
         try:
             done = _send_back()
+        except NotSureError as unsure:
+            asked = unsure.args[0]
         except KgtrecError as refused:
             error = str(refused)
     wanted = {name: request.args.get(name, "").strip()[:_LONGEST_TEXT] for name in _WANTED}
@@ -44,7 +47,8 @@ def verdicts() -> Response:
         people=sorted(look().campaign.people.names, key=str.encode),
         error=error,
         done=[done] if done else [],
-        typed={"key": (form.get("person"), form.get("role"), form.get("task")), "remark": form.get("remark", "")},
+        asked=asked,
+        typed=form,
         longest=LONGEST_REMARK,
     )
 
@@ -57,6 +61,10 @@ def _send_back() -> str:
     if wrong := wrong_note(remark):
         raise KgtrecError(wrong)
     task = whole(form.get("task", "")) or 0
+    ask(
+        f"Send the verdict back to {person}?",
+        [f"{person} judges it again, or keeps it as it is", f"this remark cannot be taken back: {remark}"],
+    )
     site().service.send_back(g.session.person, person, role, task, form.get("before", ""), remark)
     return f"Sent back to {person}, who finds it among what is to be done, with your remark."
 

@@ -136,6 +136,7 @@ def _sent_back(browser: Any, served: Served) -> None:
     browser.find_element("css selector", ".verdicts summary").click()
     browser.find_element("css selector", ".verdicts textarea").send_keys("The link leads elsewhere.")
     browser.find_element("css selector", ".verdicts button").click()
+    until(lambda: browser.find_element("name", "sure")).click()
     until(lambda: "Sent back to ann" in browser.find_element("id", "main").text)
 
 

@@ -75,6 +75,7 @@ def test_what_was_sent_back_is_judged_again_or_kept(browser: Any, served: Served
     browser.find_element("css selector", ".verdicts summary").click()
     browser.find_element("css selector", ".verdicts textarea").send_keys("See <i>the other</i> Paris")
     browser.find_element("css selector", ".verdicts button").click()
+    until(lambda: browser.find_element("name", "sure")).click()
     until(lambda: "Sent back to ann" in main_text(browser))
     assert "Sent back by max, and waits: See <i>the other</i> Paris" in main_text(browser)
     browser.delete_all_cookies()

@@ -238,14 +238,14 @@ def manage(browser: Any, life: Life, downloads: Path) -> set[str]:
     until(lambda: browser.current_url.endswith("/manage"))
     browser.find_element("link text", "People").click()
     until(lambda: browser.find_elements("css selector", "[aria-label='New link for adjudicator']"))[0].click()
+    until(lambda: browser.find_element("name", "sure")).click()
     life.served.links["adjudicator new"] = until(lambda: browser.find_element("id", "link").get_attribute("value"))
     life.new_link.set()
     seen, deadline = set(), time.monotonic() + LONGEST
     while not life.failed.is_set():
         assert time.monotonic() < deadline, text(browser)
         browser.get(f"{life.served.url}/manage")
-        until(lambda: browser.find_elements("css selector", ".facts"))
-        seen.add(browser.find_element("css selector", ".facts dd").text)
+        seen.add(until(lambda: browser.find_element("css selector", ".lead strong")).text)
         if "Everything is judged" in text(browser):
             break
         time.sleep(2)

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,7 +27,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.campaign.agreement import campaign_agreement
+from kgtrec.campaign.agreement import annotator_agreement, campaign_agreement
 from kgtrec.campaign.calibrate import calibration
 from kgtrec.campaign.plan import sample_state
 from kgtrec.campaign.rounds import draw_round
@@ -47,7 +48,18 @@ from kgtrec.serve import manager_figures
 from kgtrec.serve.app import create_app
 from kgtrec.serve.manager import grid, set_template
 from kgtrec.serve.manager_downloads import folder_archive, safe_name
-from kgtrec.serve.manager_figures import HOURS, TOO_FAST, Figures, overview, pace_of, per_hour, time_of
+from kgtrec.serve.manager_figures import (
+    DAYS,
+    FEW,
+    TOO_FAST,
+    Figures,
+    agreement_with_others,
+    needs,
+    overview,
+    pace_of,
+    per_day,
+    time_of,
+)
 from kgtrec.serve.service import Numbers
 from kgtrec.serve.state import View, view_totals
 from tests.campaign_folders import folder_of
@@ -119,8 +131,8 @@ def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytes
             assert all(cell.replace("-", MINUS).replace(",", "") in printed for cell in row)
     main(["campaign", "status", str(judged.folder), "--per", "side"])
     assert re.search(r"^tail +6 ", capsys.readouterr().out, re.MULTILINE)
-    assert "Wait for an adjudicator 2" in text
-    assert "Verdicts left for annotators 2" in text
+    assert "2 wait for an adjudicator" in text
+    assert "2 verdicts are left for annotators" in text
 
 
 def test_the_dashboard_shows_how_well_a_sample_is_known(make: Callable[..., Page]):
@@ -141,7 +153,7 @@ def test_the_dashboard_shows_how_well_a_sample_is_known(make: Callable[..., Page
     assert [*state.widths] == ["P@6", "nDCG@6", "AP@6"]
     for measure, width in state.widths.items():
         assert f"{measure} is known to within ±{width:.3f}." in text
-    assert "Triples settled 3 of 6" in text
+    assert "3 of 6 triples settled (50.0%)" in text
 
 
 def test_of_what_is_seen_a_manager_sees_all_and_stores_nothing(judged: Page, manager: Browser):
@@ -163,10 +175,10 @@ def test_a_manager_judges_nothing(manager: Browser):
 
 def test_figures_follow_the_campaign(judged: Page, manager: Browser):
     """A verdict that somebody gives is in them at the next look."""
-    assert "Wait for an adjudicator 2" in shown(manager.get("/manage").text)
+    assert "2 wait for an adjudicator" in shown(manager.get("/manage").text)
     ann = judged.browser("ann")
     assert ann.judge(1, verdict_6="Y", source=WIKI).status_code == 303
-    assert "Wait for an adjudicator 3" in shown(manager.get("/manage").text)
+    assert "3 wait for an adjudicator" in shown(manager.get("/manage").text)
 
 
 def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(make: Callable[..., Page]):
@@ -246,11 +258,17 @@ def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
     assert manager.get("/manage").status_code == 200
 
 
-@given(st.lists(st.integers(0, 400_000), max_size=50), st.integers(300_000, 400_000))
-def test_verdicts_per_hour_are_counts_by_the_clock(seconds: list[int], now: int):
-    """Against a loop."""
-    expected = [sum(s // 3600 == now // 3600 - HOURS + 1 + place for s in seconds) for place in range(HOURS)]
-    assert per_hour(np.array(seconds, np.int64), now).tolist() == expected
+@given(
+    st.lists(st.tuples(st.integers(0, 3_000_000), st.integers(0, 2)), max_size=50), st.integers(2_000_000, 3_000_000)
+)
+def test_verdicts_per_day_are_counts_by_the_calendar(given: list[tuple[int, int]], now: int):
+    """Against a loop, for each of three people."""
+    seconds, people = np.array(given, np.int64).reshape(-1, 2).T
+    expected = [
+        [sum(s // 86400 == now // 86400 - DAYS + 1 + place and p == person for s, p in given) for place in range(DAYS)]
+        for person in range(3)
+    ]
+    assert per_day(seconds, people, 3, now).tolist() == expected
 
 
 def test_the_pace_counts_first_verdicts_of_the_last_days():
@@ -350,6 +368,92 @@ def test_calibration_is_that_of_the_command(judged: Page):
     text = shown(judged.browser("max").get("/manage").text)
     for row in grid(calibration(read_campaign(judged.folder)).tables()[0])["rows"]:
         assert " ".join(row) in text
+
+
+def test_agreement_with_others_counts_every_pair_of_verdicts():
+    """Of ann: equal to bob's in 12 of 12, to cleo's in 0 of 12; cleo agrees with nobody."""
+    from tests.judged_pools import pool_of
+
+    events = judgements_of(pair_events(12, agrees=False))
+    report = annotator_agreement(pool_of([1] * 12), events, per="pair", warns=False)
+    assert agreement_with_others(report) == {"ann": (0.5, 24), "bob": (0.5, 24), "cleo": (0.0, 24)}
+
+
+def test_a_new_link_is_asked_for_only_where_there_is_one(judged: Page):
+    """The former one is void for good; who has none loses nothing."""
+    former, browser = judged.link_of("bob"), judged.browser("max")
+    asked = shown(posted(browser, MANAGE, action="link", name="bob").text)
+    assert "A new link for bob? Then: the former link of bob is void at once bob is signed out" in asked
+    assert judged.browser().get(former).status_code == 200
+    assert 'id="link"' in posted(browser, MANAGE, action="link", name="ivy").text
+
+
+def made_by_hand(**other: Any) -> dict[str, Any]:
+    """Figures of a campaign of which nothing has to be done."""
+    progress = SimpleNamespace(step="judge", waiting=0, without_template=(), per_triple=2)
+    return {"progress": progress, "annotators": [], "pairs": None, "gold": None} | other
+
+
+def row_of(**other: Any) -> dict[str, Any]:
+    return {"annotator": "a&b", "to_do": 1, "days": [0] * 13 + [1], "gold": None, "time": None} | other
+
+
+def gold_of(right: int, wrong: int, high: float) -> dict[str, Any]:
+    return {"right": right, "wrong": wrong, "share": right / (right + wrong), "low": 0.1, "high": high}
+
+
+@pytest.mark.parametrize(
+    ("progress", "figures", "n_sent_back", "expected"),
+    [
+        ({}, {"annotators": [row_of()]}, 0, []),
+        ({"step": "people"}, {}, 0, ["Fewer annotators are active than should judge each triple"]),
+        ({"step": "qrels", "without_template": ("r",)}, {}, 0, ["Everything is judged"]),
+        ({"waiting": 1}, {}, 0, ["Waiting for an adjudicator: 1 triple (eve)"]),
+        (
+            {"without_template": ("r", "s")},
+            {},
+            3,
+            ["Sent back and not answered yet: 3 verdicts", "Asked about in general words: 2 relations"],
+        ),
+        ({}, {"annotators": [row_of(days=[9] * 7 + [0] * 7)]}, 0, ["No verdict in 7 days: a&b"]),
+        ({}, {"annotators": [row_of(days=[0] * 14, to_do=0)]}, 0, []),
+        (
+            {},
+            {"annotators": [row_of(gold=gold_of(5, 5, 0.8))], "gold": (90, 100)},
+            0,
+            ["a&b is right on 50.0% [10.0%, 80.0%] of gold, all together on 90.0%"],
+        ),
+        ({}, {"annotators": [row_of(gold=gold_of(5, FEW - 6, 0.8))], "gold": (90, 100)}, 0, []),
+        ({}, {"annotators": [row_of(gold=gold_of(5, 5, 0.9))], "gold": (90, 100)}, 0, []),
+        ({}, {"annotators": [row_of(time={"verdicts": 10, "too_fast": 1})]}, 0, ["a&b gave 1 of 10 verdicts too fast"]),
+        ({}, {"annotators": [row_of(time={"verdicts": 9, "too_fast": 9})]}, 0, []),
+    ],
+)
+def test_what_needs_a_manager_is_what_intervals_and_counts_support(progress, figures, n_sent_back, expected):
+    """Of few verdicts nothing is said, nor of an interval that reaches what all give."""
+    made = made_by_hand(**figures)
+    vars(made["progress"]).update(progress)
+    found = needs(made, ["eve"], n_sent_back)
+    assert [what for what, _, _ in found] == expected
+    assert all(address == "/manage/verdicts?person=a%26b" for what, address, _ in found if what.startswith("a&b "))
+
+
+def test_without_an_adjudicator_the_link_adds_one():
+    """Since nobody else can decide."""
+    made = made_by_hand()
+    made["progress"].waiting = 2
+    assert needs(made, [], 0) == [
+        ("Waiting for an adjudicator: 2 triples, and there is none", "/manage/people#add", "Add one")
+    ]
+
+
+def test_every_need_links_to_a_page_that_is_there(judged: Page, manager: Browser, monkeypatch: pytest.MonkeyPatch):
+    """And where there is none the page says so."""
+    addresses = re.findall(r'<li><span>[^<]*</span> <a href="([^"#]*)', manager.get("/manage").text)
+    assert addresses
+    assert {manager.get(html.unescape(address)).status_code for address in addresses} == {200}
+    monkeypatch.setattr("kgtrec.serve.manager.needs", lambda *_: [])
+    assert "What needs you Nothing needs you." in shown(manager.get("/manage").text)
 
 
 def test_a_campaign_without_a_verdict_has_a_dashboard(make: Callable[..., Page]):

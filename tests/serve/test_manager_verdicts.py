@@ -49,7 +49,15 @@ def send_back(page: Page, whose: str = "ann", place: int = 4, **other: str) -> A
     number = str(page.numbers.tasks[place - 1])
     one = next(item for item in shown if (item.get("person"), item.get("task")) == (whose, number))
     fields = {name: one[name] for name in ("token", "person", "role", "task", "before")} | {"remark": REMARK} | other
-    return browser.client.post(LIST, base_url=URL, data=fields, headers={"Origin": URL})
+    asked = browser.client.post(LIST, base_url=URL, data=fields, headers={"Origin": URL})
+    sure = re.search('name="sure" value="([0-9a-f]+)"', asked.text)
+    again = fields | dict(re.findall('type="hidden" name="([a-z]+)" value="([^"]*)"', asked.text.partition("<ol")[0]))
+    assert not sure or {name: html.unescape(text) for name, text in again.items()} == fields  # it sends the same again
+    return (
+        browser.client.post(LIST, base_url=URL, data=fields | {"sure": sure[1]}, headers={"Origin": URL})
+        if sure
+        else asked
+    )
 
 
 def progress(browser: Browser) -> tuple[str, ...]:
@@ -126,6 +134,19 @@ def test_nothing_that_the_other_annotator_has_said_comes_with_it(judged: Page):
     assert "hidden-note" not in shown
     assert "bob" not in shown
     assert "max" not in shown.replace("maxlength", "")
+
+
+def test_a_verdict_is_sent_back_only_once_the_manager_has_said_yes(judged: Page):
+    """The remark cannot be taken back, so that the page shows it before it is stored."""
+    one = next(item for item in listed(judged.browser("max").client.get(LIST, base_url=URL).text) if "token" in item)
+    browser = judged.browser("max")
+    fields = {name: one[name] for name in ("person", "role", "task", "before")}
+    fields |= {"token": browser.token(LIST), "remark": "a <b>\r\nsecond line"}
+    asked = browser.client.post(LIST, base_url=URL, data=fields, headers={"Origin": URL})
+    assert asked.status_code == 200
+    assert f"Send the verdict back to {one['person']}?" in asked.text
+    assert "a &lt;b&gt;" in asked.text
+    assert not (judged.folder / SENT_BACK).exists()
 
 
 @pytest.mark.parametrize("json_", [False, True])
@@ -240,7 +261,7 @@ def test_check_counts_what_was_sent_back_and_names_a_line_that_is_none(
 
 def test_what_was_sent_back_is_among_the_open_tasks_that_managers_see(judged: Page):
     """On the page of people."""
-    open_tasks = '<td role="cell" data-label="open tasks" class="number">'
+    open_tasks = '<td role="cell" data-label="open tasks" class="number-cell">'
     row = judged.browser("max").get("/manage/people").text.partition("<bdi>ann</bdi></th>")[2]
     assert row.partition(open_tasks)[2].startswith("0<")
     send_back(judged)
