@@ -115,6 +115,7 @@ ROUTES = (
     _managing("/downloads/qrels", "manager.qrels"),
     _managing("/downloads/campaign", "manager.campaign"),
     _managing("/downloads/agreement", "manager.agreement"),
+    _managing("/explore", "manager.exploration"),
 )
 #: role -> where its work begins, and what the link there is called
 STARTS = {role: (pages.path, pages.start) for role, pages in ROLE_PAGES.items()} | {"manager": ("/manage", "Dashboard")}

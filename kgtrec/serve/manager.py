@@ -51,6 +51,12 @@ _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
 _TYPES = {".zip": "application/zip", ".csv": "text/csv"}  # of a download
+EXPLORATION = "explore.html"  # in the folder, by kgtrec explore
+#: an origin that nobody else has, so that its script has no session; which script that is, the page's own policy says
+_OF_EXPLORATION = (
+    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _MAKING = threading.Lock()  # of one download at a time
 
 
@@ -192,7 +198,17 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
 
 def downloads() -> Response:
     """List what can be downloaded."""
-    return page("manager_downloads.html", levels=LEVELS, error="")
+    return _downloads()
+
+
+def exploration() -> Response:
+    """Show the page of ``kgtrec explore`` that stands in the folder: its script runs, and reaches nothing of ours."""
+    path = site().service.folder / EXPLORATION
+    if not path.is_file():
+        return refusal(404)
+    response = Response(path.read_bytes(), mimetype="text/html")
+    response.headers["Content-Security-Policy"] = _OF_EXPLORATION
+    return response
 
 
 def qrels() -> Response:
@@ -399,6 +415,11 @@ def _template(
     )
 
 
+def _downloads(status: int = 200, error: str = "") -> Response:
+    there = (site().service.folder / EXPLORATION).is_file()
+    return page("manager_downloads.html", status, error=error, has_exploration=there)
+
+
 def _download(what: str, suffix: str, make: Callable[[Path, str], IO[bytes]]) -> Response:
     """A file to be kept; one is made at a time, so that those who judge do not wait."""
     folder = site().service.folder
@@ -408,7 +429,7 @@ def _download(what: str, suffix: str, make: Callable[[Path, str], IO[bytes]]) ->
     try:
         made = make(folder, name)
     except KgtrecError as error:
-        return page("manager_downloads.html", 422, levels=LEVELS, error=str(error))
+        return _downloads(422, str(error))
     finally:
         _MAKING.release()
     size = made.seek(0, os.SEEK_END)

@@ -831,6 +831,19 @@ def test_a_relation_that_is_not_of_the_pool_has_no_template(manager: Browser, re
 # --- downloads
 
 
+def test_the_page_of_explore_is_shown_where_it_stands(manager: Browser, page: Page):
+    """Its scripts may run, in an origin that has no session; without the page, the command that makes it."""
+    assert "kgtrec explore COLLECTION" in raw(manager, "/manage/downloads").get_data(as_text=True)
+    assert raw(manager, "/manage/explore").status_code == 404
+    (page.folder / "explore.html").write_text("<h1>why</h1>")
+    assert '<a href="/manage/explore">' in raw(manager, "/manage/downloads").get_data(as_text=True)
+    answer = raw(manager, "/manage/explore")
+    assert answer.data == b"<h1>why</h1>"
+    policy = answer.headers["Content-Security-Policy"]
+    assert policy.startswith("sandbox allow-scripts allow-downloads; default-src 'none'")
+    assert "allow-same-origin" not in policy
+
+
 def test_the_qrels_are_those_of_the_command(judged: Page, tmp_path: Path):
     """File by file, byte by byte, at either level; the folder has nothing new."""
     browser, before = judged.browser("max"), sorted(path.name for path in judged.folder.iterdir())
