@@ -59,6 +59,7 @@ _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
+    "--force-prefers-reduced-motion",
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
 )
