@@ -393,6 +393,7 @@
       const leaves = event.key === "Escape" || (event.key === "Enter" && target.tagName === "INPUT");
       if (!leaves) return;
       event.preventDefault();
+      target.closest("details")?.removeAttribute("open");
       go(current); // which also stores what was changed
       return;
     }
