@@ -150,6 +150,14 @@ def test_a_wrong_description_is_named(folder: Path, tmp_path: Path, text: str, m
     assert not (folder / "descriptions.tsv").exists()
 
 
+def test_a_table_of_the_guidelines_scrolls_in_a_region(page: Page):
+    """Which the keyboard reaches, so that no word in it has to be broken."""
+    (page.folder / "guidelines.md").write_text("| verdict |\n| --- |\n| Yes |\n")
+    shown = page.browser("ann").get("/guidelines").text
+    assert '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>' in shown
+    assert "</table></div>" in shown
+
+
 def test_the_script_of_the_page_stays_small():
     """At most 470 lines without a build step, which people can read before they trust it."""
     script = files("kgtrec.serve").joinpath("static", "judge.js").read_text(encoding="utf-8")
