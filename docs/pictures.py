@@ -45,7 +45,7 @@ IMAGES = Path(__file__).parent / "images"
 LARGEST = 150_000  # bytes of a picture
 # width and height, and pixels for each of CSS
 DESKTOP, LONG, PHONE = (1280, 900, 1), (1280, 1280, 1), (390, 844, 2)
-_COLOURS = 128  # a page has few
+_COLOURS = 256  # enough for marks and shadows
 _SOURCES = {"annotator-1": "https://register.example/births", "annotator-2": "https://register.example/marriages"}
 _OWN = "https://register.example/families"  # of who is on a picture, and of the adjudicator
 #: annotator -> tasks judged in an hour, by how many hours ago
@@ -59,6 +59,7 @@ _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--no-first-run",
+    "--force-prefers-reduced-motion",
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
 )

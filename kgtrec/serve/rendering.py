@@ -47,7 +47,7 @@ def isolated(text: str) -> Markup:
 
 
 def markdown(text: str) -> str:
-    """Turn Markdown into HTML; HTML in it stays text, pictures are left out, links open elsewhere without a referrer.
+    """Turn Markdown into HTML; HTML in it stays text, pictures are left out, tables scroll, links open elsewhere.
 
     Examples
     --------
@@ -68,6 +68,9 @@ def _renderer() -> MarkdownIt:
         return str(self.renderToken(tokens, place, options, env))
 
     made.add_render_rule("link_open", link_open)
+    scroll = '<div class="scroll" role="region" aria-label="Table" tabindex="0">'
+    made.add_render_rule("table_open", lambda *_: f"{scroll}<table>\n")
+    made.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return made
 
 

@@ -119,14 +119,15 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
     pages = replace(pages, answers=_Answers(pages.answers))
     side = _Texts("side_", letter="[[LETTER]]", answer="[[answer]]")
     candidate = _Texts(
-        head=_Texts("head_"),
-        tail=_Texts("tail_"),
+        entity=_Texts("entity_"),
+        search=("[[host]]", "[[find]]"),
         last=None,
         sides=[side] if role == ROLES[ADJUDICATOR] else [],
         remark="",
     )
     question = _Texts(
         candidates=[candidate],
+        anchor=_Texts("anchor_"),
         known=[_Texts("known_")],
         n_known=_Number(2, "[[n_known]]"),
         searches=[("[[host]]", "[[url]]")],
@@ -134,7 +135,7 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
         links=["[[link]]"],
     )
     no_answer: dict[str, Any] = {"again": "", "typed": {}, "outcomes": {}, "relink": None}
-    progress = {"done": "[[done]]", "left": "[[left]]", "pace": "", "break": False}
+    progress = {"done": "[[done]]", "left": "[[left]]", "total": "[[total]]", "pace": "", "break": False}
     pages_of_list = {"n_found": "[[n_found]]", "nth": _Number(2, "[[nth]]"), "n_pages": _Number(3, "[[n_pages]]")}
     verdicts = {"verdicts": [_Texts(statement=_Texts(), remark="")], "verdict": "", "text": ""}
     given: dict[str, dict[str, Any]] = {
@@ -232,8 +233,9 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
     names = names_of(entities, np.arange(len(entities), dtype=np.int32), campaign.names).to_pylist()
     about = zip(
         titles(campaign, questions),
+        np.where(campaign.pool.questions.is_head[questions], "head", "tail").tolist(),
         of["search"].take(arrow_of(start)).to_pylist(),
-        np.split(others, np.cumsum(n_known)[:-1]),
+        (own.tolist() for own in np.split(others, np.cumsum(n_known)[:-1])),
         np.split(np.arange(len(tasks)), start[1:]),
         strict=bool(len(questions)),
     )
@@ -242,15 +244,15 @@ def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str,
         "rules": link_patterns(campaign.sources),
         "searches": searches(campaign.sources, ""),
         "entities": [
-            [label, name, f"{name}: {campaign.descriptions[label]}"]
+            [label, name, campaign.descriptions[label]]
             if label in campaign.descriptions
             else [label, name][: 1 + (name != label)]
             for label, name in zip(entities, names, strict=True)
         ],
         "relations": list(relations),
         "questions": [
-            {"title": title, "search": search, "known": own.tolist(), "cards": [cards[row] for row in rows]}
-            for title, search, own, rows in about
+            {"title": title, "varies": varies, "search": text, "known": known, "cards": [cards[row] for row in rows]}
+            for title, varies, text, known, rows in about
         ],
     }
 

@@ -187,8 +187,9 @@ class Work:
         Returns
         -------
         dict or None
-            ``title``; ``candidates``, see :func:`candidates`, each with ``last``, the person's own last words on it,
-            ``sides``, for an adjudicator, and ``remark``, with which a manager has sent the last words back; ``known``,
+            ``title``; ``anchor``; ``candidates``, see :func:`candidates`, each with ``entity``, the one of the two that
+            is asked about, ``search``, host and address, ``last``, the person's own last words on it, ``sides``, for an
+            adjudicator, and ``remark``, with which a manager has sent the last words back; ``known``,
             answers known before anybody was asked; ``searches``; ``link``, which stands for the candidates without a
             link of their own until another one is given; ``links`` to choose from: what the person has given for the
             question, the latest first, and those of sides; ``previous`` and ``next``, numbers of the question before,
@@ -198,19 +199,20 @@ class Work:
         if not len(place):
             return None
         question, campaign = int(self.questions[place[0]]), self.look.campaign
+        asked = campaign.pool.questions
+        anchor = asked.entities[asked.anchor[question]]
+        text = search_text(asked, np.array([question]), _names(campaign, [anchor]))[0].as_py()
         rows, triples = self._in_order(self.rows[self._question == question])
         asked_about = candidates(campaign, self.look.numbers.task[rows].tolist(), triples)
         said = self.look.said(self.role, rows)
         for one, row, sides in zip(asked_about, rows.tolist(), self._sides(rows), strict=True):
             last = said[row][-1] if row in said else None
+            entity = one["head" if asked.is_head[question] else "tail"]
+            one |= {"entity": entity, "search": searches(campaign.sources, f"{text} {entity['name']}")[0]}
             one |= {"last": last, "sides": sides, "remark": self._remarks.get(row, "")}
-        asked = campaign.pool.questions
         known = campaign.known_answers
         first, last = np.searchsorted(known.question, [question, question + 1])
         answers = [_entity(campaign, label) for label in known.entities.decode(known.entity[first:last]).to_pylist()]
-        text = search_text(asked, np.array([question]), _names(campaign, [asked.entities[asked.anchor[question]]]))[
-            0
-        ].as_py()
         events = self.look.judgements
         events = events.take((events.role == ROLES.index(self.role)) & np.isin(events.triple, rows)).latest()
         own = [source for source in reversed(events.source.to_pylist()) if source]
@@ -218,6 +220,7 @@ class Work:
         return {
             "number": number,
             "title": titles(campaign, self.questions[place])[0],
+            "anchor": _entity(campaign, anchor),
             "candidates": asked_about,
             "known": sorted(answers, key=itemgetter("name", "label")),
             "n_known": len(answers),
@@ -229,11 +232,11 @@ class Work:
         }
 
     def progress(self, now: datetime) -> Shown:
-        """Count what is done and left, and estimate how long that takes: ``done``, ``left``, ``pace``, ``break``."""
+        """Count tasks, and estimate how long the rest takes: ``done``, ``left``, ``total``, ``pace``, ``break``."""
         events = self.look.judgements
         times = moments(events.time.take(arrow_of(np.flatnonzero(events.role == ROLES.index(self.role)))))
         minutes, needs_break = pace(times, self.n_open, now.timestamp())
-        left = {"done": len(self.rows) - self.n_open, "left": self.n_open}
+        left = {"done": len(self.rows) - self.n_open, "left": self.n_open, "total": len(self.rows)}
         return left | {"pace": pace_text(minutes) if self.n_open else "", "break": needs_break}
 
     def verdicts(self, verdict: str = "", text: str = "") -> list[Shown]:
@@ -440,5 +443,4 @@ def _names(campaign: Campaign, labels: Iterable[str] | Vocabulary) -> dict[str, 
 
 def _entity(campaign: Campaign, label: str) -> dict[str, str]:
     name = campaign.names.get(label) or readable(label, is_entity=True)
-    text = campaign.descriptions.get(label, "")
-    return {"name": name, "label": "" if name == label else label, "text": text and f"{name}: {text}"}
+    return {"name": name, "label": "" if name == label else label, "text": campaign.descriptions.get(label, "")}

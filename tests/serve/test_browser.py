@@ -122,10 +122,9 @@ def test_a_question_is_judged_by_keys_alone(browser: Any, served: Served):
 
     sign_in(browser, served)
     assert served.place(browser) == 2
-    keys(browser, "/", WIKI, Keys.ENTER, "n", Keys.ENTER, "n")
-    until(lambda: len(served.events()) == 2)
-    keys(browser, Keys.ENTER)
+    keys(browser, "/", WIKI, Keys.ENTER, "n", Keys.ENTER, "n", Keys.ENTER)
     until(lambda: served.place(browser) == FRANCE)
+    assert len(served.events()) == 2
     keys(browser, "n")
     told = "Not stored: expected a link to the source of a No, found none. Give one above: this answer is stored then."
     until(lambda: told in browser.find_element("id", "main").text)
@@ -135,15 +134,82 @@ def test_a_question_is_judged_by_keys_alone(browser: Any, served: Served):
     until(lambda: len(served.events()) == 5)
     keys(browser, Keys.ARROW_UP, "z")
     until(lambda: "Unsure is stored until you give another" in browser.find_element("id", "main").text)
-    keys(browser, "n")
+    keys(browser, "n", "?")
     until(lambda: len(served.events()) == 6)
     assert [event[3] for event in served.events()] == [0, 0, 0, 2, 1, 0]
     assert [event[5] for event in served.events()] == ["", "", "", "", "a river", ""]
-    keys(browser, "?")
     assert browser.find_element("id", "keys").is_displayed()
     keys(browser, Keys.ESCAPE, Keys.ENTER)
     until(lambda: "All your tasks are done" in browser.find_element("id", "main").text)
     assert [entry for entry in browser.get_log("browser") if "422" not in entry["message"]] == []
+
+
+def test_the_next_question_follows_by_itself(browser: Any, served: Served):
+    """Once all is stored, and not to somebody who came back to correct, or presses a key meanwhile."""
+    from selenium.webdriver.common.keys import Keys
+
+    sign_in(browser, served)
+    keys(browser, "u", Keys.ENTER, "u")
+    said = "Nothing of this question left. The next question follows; any key stays here."
+    until(lambda: said in browser.execute_script("return document.getElementById('live').textContent"))
+    assert served.place(browser) == 2
+    until(lambda: served.place(browser) == FRANCE)
+    until(lambda: browser.find_element("css selector", ".before")).click()
+    until(lambda: served.place(browser) == 2)
+    until(lambda: browser.find_elements("css selector", ".card:focus"))
+    keys(browser, "m", "a river", Keys.ESCAPE)
+    until(lambda: len(served.events()) == 3)
+    time.sleep(2)
+    assert served.place(browser) == 2
+    keys(browser, Keys.ENTER)
+    until(lambda: served.place(browser) == FRANCE)
+    keys(browser, "u", Keys.ENTER, "u", Keys.ENTER, "u")
+    until(lambda: said in browser.execute_script("return document.getElementById('live').textContent"))
+    keys(browser, "k")
+    time.sleep(2)
+    assert served.place(browser) == FRANCE
+    keys(browser, Keys.ENTER)
+    until(lambda: "All your tasks are done" in browser.find_element("id", "main").text)
+
+
+def test_ten_candidates_are_in_sight(browser: Any, served: Served):
+    """On a screen of 1280 x 900, as long as question and names take a line each."""
+    sign_in(browser, served)
+    browser.get(served.url + served.numbers.large(f"/question/{FRANCE}"))
+    size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    bottom = browser.execute_script(
+        "const one = document.querySelector('.card'); scrollTo(0, 0);"
+        "for (let n = 3; n < 10; n += 1) one.after(one.cloneNode(true));"
+        "return [...document.querySelectorAll('.card')].at(-1).getBoundingClientRect().bottom"
+    )
+    assert bottom <= 900
+
+
+def test_nothing_that_has_the_focus_is_behind_the_link(browser: Any, served: Served):
+    """There and back by Tab on a small screen, where the link for all stays at the top."""
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    sign_in(browser, served, width=390)
+    browser.get(served.url + served.numbers.large(f"/question/{FRANCE}"))
+    size = {"width": 390, "height": 500, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    hidden = (
+        "const [one, bar] = [document.activeElement, document.querySelector('.link')];"
+        "if (!one.closest('.card')) return null;"
+        "return bar.getBoundingClientRect().bottom - one.getBoundingClientRect().top"
+    )
+    for back in (False, True):
+        places = []
+        for _ in range(14):
+            chain = ActionChains(browser)
+            (chain.key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT) if back else chain.send_keys(Keys.TAB))
+            chain.perform()
+            places.append(browser.execute_script(hidden))
+        found = [place for place in places if place is not None]
+        assert len(found) >= 8
+        assert max(found) <= 0
 
 
 def test_where_no_links_are_asked_for_one_key_is_a_verdict(browser: Any, served: Served):
@@ -341,10 +407,9 @@ def test_conflicts_are_decided_by_keys_alone(browser: Any, judged: Served):
     keys(browser, letter)
     told = f"{letter.upper()} has no link to take."
     until(lambda: browser.execute_script("return document.getElementById('live').textContent") == told)
-    keys(browser, "u", "m", "no source says so", Keys.ESCAPE)
+    keys(browser, "u", "m", "no source says so", Keys.ESCAPE, "?")
     until(lambda: len(of(judged, "eve")) == 3)
     until(lambda: "Stored: Undecidable" in browser.find_element("id", "main").text)
-    keys(browser, "?")
     assert "take the link of A or B" in browser.find_element("id", "keys").text
     keys(browser, Keys.ESCAPE, Keys.ENTER)
     until(lambda: "Nothing is left to decide" in browser.find_element("id", "main").text)
@@ -371,10 +436,9 @@ def test_a_sample_is_judged_by_keys_alone(browser: Any, judged: Served):
 
     sign_in(browser, judged, "ivy")
     assert judged.place(browser) == 2
-    keys(browser, "/", WIKI, Keys.ENTER, "n", Keys.ENTER, "n")
-    until(lambda: len(of(judged, "ivy")) == 2)
-    keys(browser, Keys.ENTER)
+    keys(browser, "/", WIKI, Keys.ENTER, "n", Keys.ENTER, "n", Keys.ENTER)
     until(lambda: judged.place(browser) == FRANCE)
+    assert len(of(judged, "ivy")) == 2
     assert browser.find_elements("css selector", ".side") == []
     keys(browser, "u")
     until(lambda: len(of(judged, "ivy")) == 3)

@@ -114,10 +114,7 @@ def text(browser: Any) -> str:
 
 def open_cards(browser: Any) -> list[tuple[str, str]]:
     """The question on the page: id and question of each candidate that is not stored."""
-    script = (
-        "return [...document.querySelectorAll('.card:not(.is-stored)')].map((card) => "
-        "[card.id, card.querySelector('h2').textContent])"
-    )
+    script = "return [...document.querySelectorAll('.card:not(.is-stored)')].map((card) => [card.id, card.ariaLabel])"
     return [(task, question) for task, question in browser.execute_script(script)]
 
 

@@ -92,6 +92,9 @@ def require_the_same(folder: Path, n_questions: int, n_known: int) -> None:
         assert [(card["task"], card["question"]) for card in asked["cards"]] == [
             (one["task"], one["question"]) for one in shown["candidates"]
         ]
+        assert [(data["entities"][card[asked["varies"]]] * 2)[1] for card in asked["cards"]] == [
+            one["entity"]["name"] for one in shown["candidates"]
+        ]
         names = [(data["entities"][row] * 2)[1] for row in asked["known"]]
         assert names == [one["name"] for one in shown["known"]]
         assert [host for host, _ in data["searches"]] == [host for host, _ in shown["searches"]]

@@ -58,7 +58,7 @@ def test_a_name_of_another_direction_stands_where_the_sentence_has_it(make: Call
     text = made.browser("ann").get(f"/question/{FRANCE}").text
     first, second = "\u2068\u05e6\u05e8\u05e4\u05ea\u2069", "\u2068\u05e4\u05e8\u05d9\u05d6\u2069"
     assert f"On a fact sheet about {first}, is the line “capital: {second}” true?" in text
-    assert "<bdi>\u05e6\u05e8\u05e4\u05ea</bdi>" in text
+    assert "<bdi>\u05e4\u05e8\u05d9\u05d6</bdi>" in text
 
 
 def test_a_file_of_tasks_isolates_the_same_texts(make: Callable[..., Page]):
@@ -68,7 +68,7 @@ def test_a_file_of_tasks_isolates_the_same_texts(make: Callable[..., Page]):
     nobody = replace(campaign, judgements=campaign.judgements.take(np.zeros(0, np.intp)))
     text = tasks_file(campaign, tasks_for(nobody, "ann"), person="ann")
     assert "<bdi>[[known_name]]</bdi>" in text
-    assert "<bdi>[[head_name]]</bdi>" in text
+    assert "<bdi>[[entity_name]]</bdi>" in text
     assert "<bdi>[[note]]</bdi>" in text
     assert "Fra[U+202E]nce" in text
     assert "<bdi>[[side_note]]</bdi>" in tasks_file(

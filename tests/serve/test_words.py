@@ -7,16 +7,19 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
+from markupsafe import escape
 
 from kgtrec.campaign.tasks import tasks_for
 from kgtrec.cli import main
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.pools import read_settings, write_settings
+from kgtrec.formats.output.folders import SOURCES
 from kgtrec.serve.tasks_file import tasks_file
 from tests.campaign_folders import folder_of
-from tests.serve.conftest import FRANCE, WIKI, Page, campaign_with_roles
+from tests.serve.conftest import FRANCE, WIKI, Browser, Page, campaign_with_roles
 
 
 def with_rule(page: Page, rule: str) -> str:
@@ -62,12 +65,29 @@ def test_where_no_links_are_asked_for_there_is_no_place_for_one(page: Page):
 
 
 def test_a_label_is_shown_in_words_and_small_beside_them(make: Callable[..., Page]):
-    """Where nobody gave the entity a name; a label that is readable as it is stands alone."""
+    """A candidate's is in its details; a label that is readable as it is stands alone."""
     page = make()
-    (page.folder / "names.tsv").write_text("entity\tname\nfr\tFrance\n")
+    (page.folder / "names.tsv").write_text("entity\tname\nfr\tFrance\nparis\tLutetia\n")
     shown = page.browser("ann").get(f"/question/{FRANCE}").text
-    assert '<bdi>France</bdi> <small class="label"><bdi>fr</bdi></small> &middot; <bdi>paris</bdi></p>' in shown
+    assert re.findall('<p class="label"><bdi>(.*?)</bdi></p>', shown) == ["fr", "paris"]
+    assert re.search(
+        "(?s)<h2><bdi>Lutetia</bdi></h2>((?!</section>).)*<details>((?!</details>).)*<bdi>paris</bdi>", shown
+    )
     assert "<bdi>berlin</bdi></li>" in shown
+
+
+def test_each_candidate_has_a_search_with_its_name(page: Page, ann: Browser):
+    """In the first source, for question and candidate together; the name of the link says so."""
+    (page.folder / SOURCES).write_text("wikipedia.org\nbnf.fr\n")
+    shown = ann.get(f"/question/{FRANCE}").text
+    found = re.findall('<a class="find" href="([^"]*)"[^>]*>(.*?)</a>', shown)
+    assert {(url, re.sub("<[^>]*>", "", name)) for url, name in found} == {
+        (
+            f"https://en.wikipedia.org/w/index.php?search=France+capital+{quote_plus(name)}",
+            f"Search wikipedia.org for {escape(name)}, in a new tab",
+        )
+        for name in ("Paris", "=lyon", "<script>alert(1)</script>")
+    }
 
 
 def described(folder: Path, text: str) -> Path:
@@ -81,7 +101,9 @@ def folder(tmp_path: Path) -> Path:
     return folder_of(campaign_with_roles(), tmp_path / "campaign")
 
 
-def test_descriptions_stand_under_each_card(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_descriptions_stand_at_the_question_and_its_candidates(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     """From the file of a whole graph, as text; the same in a file of tasks; edited ones are seen at the next page."""
     texts = described(tmp_path, "entity\tdescription\nparis\tcity <b>in</b> France\nQ1\tthe universe\n")
     (folder / "guidelines.md").write_text("Judge.\n")
@@ -92,11 +114,11 @@ def test_descriptions_stand_under_each_card(folder: Path, tmp_path: Path, capsys
     assert "descriptions.tsv: ok, descriptions: 1 description of the pool's entities" in capsys.readouterr().out
     page = Page(folder, app_of(folder))
     browser = page.browser("ann")
-    about = '<p class="about"><bdi>Paris: city &lt;b&gt;in&lt;/b&gt; France</bdi></p>'
+    about = '<p class="about"><bdi>city &lt;b&gt;in&lt;/b&gt; France</bdi></p>'
     assert browser.get(f"/question/{FRANCE}").text.count(about) == 1
-    assert "Paris: city \\u003cb\\u003ein" in file_of(folder)
+    assert "city \\u003cb\\u003ein" in file_of(folder)
     (folder / "descriptions.tsv").write_text("entity\tdescription\nfr\ta country\n")
-    assert browser.get(f"/question/{FRANCE}").text.count('<p class="about"><bdi>France: a country</bdi></p>') == 3
+    assert browser.get(f"/question/{FRANCE}").text.count('<p class="note"><bdi>France: a country</bdi></p>') == 1
 
 
 def app_of(folder: Path) -> Any:
@@ -128,7 +150,15 @@ def test_a_wrong_description_is_named(folder: Path, tmp_path: Path, text: str, m
     assert not (folder / "descriptions.tsv").exists()
 
 
+def test_a_table_of_the_guidelines_scrolls_in_a_region(page: Page):
+    """Which the keyboard reaches, so that no word in it has to be broken."""
+    (page.folder / "guidelines.md").write_text("| verdict |\n| --- |\n| Yes |\n")
+    shown = page.browser("ann").get("/guidelines").text
+    assert '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>' in shown
+    assert "</table></div>" in shown
+
+
 def test_the_script_of_the_page_stays_small():
-    """At most 440 lines without a build step, which people can read before they trust it."""
+    """At most 470 lines without a build step, which people can read before they trust it."""
     script = files("kgtrec.serve").joinpath("static", "judge.js").read_text(encoding="utf-8")
-    assert len(script.splitlines()) <= 440
+    assert len(script.splitlines()) <= 470

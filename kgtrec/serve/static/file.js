@@ -96,11 +96,10 @@
   function show(page) {
     for (const one of page.querySelectorAll("a[href=''], time[datetime=''], .side[data-source=''] .scripted")) one.remove();
     for (const one of page.querySelectorAll(".label, .about, .note")) {
-      const text = one.textContent;
+      const text = one.textContent.trim();
       if (!text) one.remove();
       else if (one.matches(".note") && (text.length > 400 || text.split("\n").length > 9)) fold(one, text);
     }
-    for (const one of page.querySelectorAll(".names")) if (!one.querySelector(".label")) one.remove();
     const isLink = (one) => /^(https:|#)/i.test(one.getAttribute("href"));
     for (const one of page.querySelectorAll("a")) if (!isLink(one)) one.removeAttribute("href");
     element("main").replaceChildren(page);
@@ -129,15 +128,18 @@
   }
 
   function showQuestion(place) {
-    const { title, search, known, cards } = questions[place];
+    const { title, varies, search, known, cards } = questions[place];
     const [previous, next] = [place, open(place)];
-    const counts = { n_known: known.length, done: said.size, left: tasks.size - said.size };
-    const page = made("question", { title, number: place + 1, previous, next: next + 1, ...counts });
+    const counts = { n_known: known.length, done: said.size, left: tasks.size - said.size, total: tasks.size };
+    const anchor = entity(cards[0][varies === "head" ? "tail" : "head"], "anchor_");
+    const page = made("question", { title, number: place + 1, previous, next: next + 1, ...anchor, ...counts });
     each(page, ".known li", known.map((one) => entity(one, "known_")));
     const sources = cards.flatMap(({ sides }) => sides || []).map((side) => ({ link: side.side_source }));
     each(page, "option", sources.filter(({ link }) => link));
     each(page, ".searches a", data.searches.map(([host, url]) => ({ host, url: url + encodeURIComponent(search) })));
-    each(page, ".card", cards.map((card) => ({ ...card, ...entity(card.head, "head_"), ...entity(card.tail, "tail_") })));
+    const asked = cards.map((card) => ({ ...card, ...entity(card[varies], "entity_") }));
+    const [host, url] = data.searches[0];
+    each(page, ".card", asked.map((one) => ({ ...one, host, find: url + encodeURIComponent(`${search} ${one.entity_name}`) })));
     for (const own of [...page.querySelectorAll(".side")].map((side) => side.closest(".card")))
       each(own, ".side", tasks.get(Number(own.dataset.task)).sides.map((side) => ({ ...side, side_note: judging.visible(side.side_note) })));
     page.querySelector(".known").open = known.length <= 8;
@@ -146,7 +148,8 @@
       page.querySelector(".known p").textContent = "You are not asked about it.";
     }
     if (!known.length) page.querySelector(".known").remove();
-    if (!place) page.querySelector(".steps a").remove();
+    if (!place) page.querySelector(".before").remove();
+    if (!anchor.anchor_text) page.querySelector(".anchor").remove();
     if (next === undefined) page.querySelector("#next").href = home;
     show(page);
     judging.begin(new Map(cards.filter(({ task }) => said.has(task)).map(({ task }) => [task, stored(task)])));

@@ -4,9 +4,11 @@
 
 (() => {
   const RETRY = 5000; // milliseconds
+  const FAREWELL = 1500; // after the last answer of a question is stored, before the next question follows
   const PATIENCE = 1200; // after an arrow key has moved an answer, before it counts as given
   const hidden = (name) => form.elements[name].value;
   const nameOf = (verdict) => (verdict ? form.querySelector(`.answer-${verdict}`).textContent.trim() : "nothing");
+  const open = () => cards.filter((card) => !card.classList.contains("is-stored"));
   const isReturned = (card) => card.querySelector(".sent-back") !== null;
   // signs that turn the direction of reading are shown, not obeyed, as on the server
   const visible = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `[U+${sign.charCodeAt().toString(16).toUpperCase()}]`);
@@ -19,6 +21,8 @@
   let under = ""; // the link of the question that answers were given under
   let byArrow = 0; // when an arrow key has moved an answer
   let soon = 0;
+  let leaving = 0;
+  let follows = false; // whether the next question comes by itself: not if somebody is here to correct
   let unkept = null; // what the browser has no room for
   let isAway = false; // the network is gone, as far as known
   let isOut = false; // the server takes nothing from this page any more
@@ -91,7 +95,8 @@
     fetch(`${form.dataset.path}/seen`, { method: "POST", body, keepalive: true }).catch(() => {});
   };
 
-  async function save(task) {
+  // leads: whether the next question may follow
+  async function save(task, leads) {
     const fields = drafts()[task];
     const card = document.getElementById(`task-${task}`);
     if (!fields || !fields.isGiven) return;
@@ -100,6 +105,7 @@
       return;
     }
     busy.add(task);
+    let isStored = false;
     try {
       const { status, said } = await send(fields.question, {
         only: task,
@@ -110,12 +116,14 @@
       });
       isAway = false;
       finish(task, card, fields, status, said);
+      isStored = /stored|unchanged/.test(said.outcomes?.[0]?.kind);
     } catch {
       isAway = true;
       if (card) notify(card, "No network. Your answer is kept in this browser, and sent when the network is back.", "bad");
     } finally {
       busy.delete(task);
       if (again.delete(task)) give(card);
+      else if (isStored && leads) follow();
     }
   }
 
@@ -155,7 +163,7 @@
     card.classList.add("is-stored");
     card.querySelector(".sent-back")?.remove();
     card.querySelector(".undo").hidden = false;
-    const left = cards.filter((other) => !other.classList.contains("is-stored")).length;
+    const left = open().length;
     notify(card, `Stored: ${outcome.answer}`, "good");
     live.textContent = `Stored: ${outcome.answer}. ${left || "Nothing"} of this question left.`;
     if (outcome.source && link) offer(outcome.source);
@@ -219,6 +227,7 @@
   function progress(said) {
     document.getElementById("done").textContent = said.done;
     document.getElementById("left").textContent = said.left;
+    document.getElementById("bar").value = said.done;
     document.getElementById("pace").textContent = said.pace;
     document.getElementById("break").hidden = !said.break;
   }
@@ -227,8 +236,8 @@
     if (!card || !chosen(card)) return;
     look(card);
     keep(card.dataset.task, typed(card, true));
-    notify(card, "Storing ...", "hint");
-    save(card.dataset.task);
+    notify(card, "Storing ...", "busy");
+    save(card.dataset.task, true);
   }
 
   function retry() {
@@ -269,7 +278,7 @@
   document.addEventListener("visibilitychange", () => look(null));
   window.addEventListener("pagehide", () => look(null));
   document.addEventListener("click", (event) => {
-    if (event.target.closest(".searches a, .side a")) opened += 1;
+    if (event.target.closest(".searches a, .find, .side a")) opened += 1;
     if (isAway && event.target.id === "next") {
       event.preventDefault(); // there would be nothing but the browser's own words
       notify(current, "No network. The next question can be opened when it is back; your answers are kept in this browser.", "bad");
@@ -294,6 +303,24 @@
     else if (busy.size) setTimeout(onward, 50);
     else if (!waiting.size) document.getElementById("next").click();
   }
+
+  // once all is stored the next question follows, unless a key, a click or the wheel shows that somebody is not done here
+
+  const unfinished = ".state .bad, .state .hint, #relink:not([hidden]), dialog[open]";
+  const isDone = () => !open().length && !busy.size && !document.querySelector(unfinished);
+
+  function follow() {
+    stay();
+    if (!follows || !isDone()) return;
+    live.textContent += " The next question follows; any key stays here.";
+    leaving = setTimeout(() => !document.hidden && isDone() && onward(), FAREWELL);
+  }
+
+  function stay() {
+    clearTimeout(leaving);
+  }
+
+  for (const sign of ["keydown", "pointerdown", "wheel", "hashchange"]) window.addEventListener(sign, stay, { capture: true, passive: true });
 
   function take(card, side) {
     const own = field(card, "source");
@@ -366,6 +393,7 @@
       const leaves = event.key === "Escape" || (event.key === "Enter" && target.tagName === "INPUT");
       if (!leaves) return;
       event.preventDefault();
+      target.closest("details")?.removeAttribute("open");
       go(current); // which also stores what was changed
       return;
     }
@@ -415,7 +443,9 @@
       field(card, "note").value = words.note;
       show(card, words);
     }
-    current = cards.find((card) => !card.classList.contains("is-stored")) || cards[0];
+    current = open()[0] || cards[0];
+    const aim = cards.find(({ id }) => id === location.hash.split("#").pop());
+    follows = open().length > 0 && !aim?.classList.contains("is-stored");
     for (const card of cards) {
       const fields = drafts()[card.dataset.task];
       if (!fields) continue;
@@ -424,8 +454,9 @@
       if (!fields.isGiven) notify(card, "Not stored yet.", "hint");
     }
     retry();
-    const aim = document.getElementById(location.hash.split("#").pop());
-    go(cards.includes(aim) ? aim : current);
+    const bar = form.querySelector(".link"); // what has the focus is never behind it
+    if (bar) new ResizeObserver(() => (document.documentElement.style.scrollPaddingTop = `${bar.offsetHeight + 8}px`)).observe(bar);
+    go(aim || current);
   }
 
   document.documentElement.classList.add("has-script");
