@@ -191,6 +191,7 @@ NO_PAGES = {
     "/manage/downloads/qrels": "an archive",
     "/manage/downloads/campaign": "an archive",
     "/manage/downloads/agreement": "a table",
+    "/manage/explore": "the page of another command",
 }
 
 

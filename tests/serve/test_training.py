@@ -194,7 +194,7 @@ def test_managers_set_it_and_see_how_far_it_is(golden: Page):
     answer(ann, ann.get("/training").location, "N")
     answer(ann, ann.get("/training").location, "N")
     text = shown(max_.get("/manage").text)
-    assert "How far each annotator is in it annotator answered of 2 right ann 2 1" in text
+    assert "Training round annotator answered of 2 right ann 2 1" in text
     for n, told in (("0", "There is no training round any more"), ("3", "a training round of 3 gold triples")):
         data = {"token": max_.token("/manage"), "training": n}
         answer_ = max_.client.post("/manage", base_url=URL, data=data, headers={"Origin": URL})
