@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.candidates import Candidates
 from kgtrec.data.columns import Columns
 from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
@@ -18,7 +19,7 @@ from kgtrec.data.questions import Questions, completed_rows
 from kgtrec.data.triples import FILTERS, SPLITS, Triples, fingerprint_of, plain
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, require
-from kgtrec.kernels.integer_keys import distinct, first_places, is_among, is_among_sorted
+from kgtrec.kernels.integer_keys import distinct, first_places, is_among, is_among_sorted, ranges
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
@@ -69,6 +70,7 @@ class Collection:
     missing_links: MissingLinks | None = None  # of complex queries
     #: where relations have qualifiers, such as times: the triples of valid, and all of test, whatever the qrels
     held: tuple[Triples, Triples] | None = None
+    candidates: Candidates | None = None  # None: all entities, of every question
 
     def __post_init__(self) -> None:
         if not self.fingerprint:
@@ -129,14 +131,47 @@ class Collection:
     def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find the pairs that are answers, and those that are no candidates: filtered by a split, and no answers.
 
-        Both are keys ``question * n_entities + entity``, each once, ascending.
+        Both are keys ``question * n_entities + entity``, each once, ascending. Entities that a question does not take
+        (:meth:`takes`) are none of them, unless they are answers.
         """
         qrels, width = self.qrels, len(self.entities)
         is_answer = qrels.grade >= 1
         answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
         pairs = self.filtered_pairs(filtered_by)
         filtered = distinct(pairs.question.astype(np.int64) * width + pairs.entity)
-        return answers, filtered[~is_among_sorted(filtered, answers)]
+        return answers, filtered[~is_among_sorted(filtered, answers) & self.takes(*np.divmod(filtered, width))]
+
+    def takes(self, question: NDArray[np.integer], entity: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return whether the entity of each pair is a candidate of its question before the filter, (n,).
+
+        An answer is one in any case, whatever is returned for it.
+        """
+        if self.candidates is None:
+            return np.ones(len(question), np.bool_)
+        return self.candidates.has(self.questions, question, entity)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many candidates each question has before the filter, its answers included, (n_questions,)."""
+        n, width = len(self.questions), len(self.entities)
+        if self.candidates is None:
+            return np.full(n, width)
+        count, (answers, _) = self.candidates.of_questions(self.questions)[1], self.answers_and_filtered(())
+        others = answers[~self.takes(*np.divmod(answers, width))]
+        return np.where(count > 0, count, width) + np.bincount(others // width, minlength=n)
+
+    def others(self, rows: NDArray[np.intp]) -> NDArray[np.bool_] | None:
+        """Return a mask of the entities that some questions do not take, (n_rows, n_entities); None: they take all.
+
+        Answers may be among them.
+        """
+        if self.candidates is None:
+            return None
+        first, count = (column[rows] for column in self.candidates.of_questions(self.questions))
+        mask = np.repeat(count > 0, len(self.entities)).reshape(len(rows), -1)
+        row, place = ranges(first, count)
+        mask[row, self.candidates.entity[place]] = False
+        return mask
 
     def facts(self, splits: Sequence[str]) -> Triples:
         """Return the triples of some splits, where relations have qualifiers.
@@ -182,7 +217,8 @@ class Collection:
         splits = [np.flatnonzero(filtered.split == code) for code in range(len(SPLITS))]
         sets = [asked.triples(row, asked.anchor[row]) for row in sides]
         sets += [asked.triples(filtered.question[row], filtered.entity[row]) for row in splits]
-        return fingerprint_of(*(replace(triples, entities=self.labels or self.entities) for triples in sets))
+        found = fingerprint_of(*(replace(triples, entities=self.labels or self.entities) for triples in sets))
+        return found if self.candidates is None else self.candidates.fingerprint(found)
 
     @property
     def stamp(self) -> str:

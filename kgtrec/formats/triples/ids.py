@@ -46,6 +46,25 @@ def read_openke(path: PathLike) -> Triples:
     return _triples(lines, "htr", "3 numbers (head tail relation)", labels, count)
 
 
+def read_openke_lists(path: PathLike) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Vocabulary]]:
+    """Read OpenKE's ``type_constrain.txt``: (n,) ``2 * relation + is_head`` and (n,) entity, and the labels of both."""
+    labels = [_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES]
+    count, lines = _counted(Lines.read(path), "relations")
+    places, found = [], []
+    for row, line in enumerate(lines.rows):
+        texts = line.data.split()
+        if not all(text.isdigit() for text in texts) or len(texts) < 2 or int(texts[1]) != len(texts) - 2:
+            raise line.error("expected a relation, how many entities, and these, as numbers, found others")
+        places.append(np.full(len(texts) - 2, 2 * int(texts[0]) + (row % 2 == 0)))
+        found.append(np.array(texts[2:], np.int64))
+        if int(texts[0]) >= len(labels[1]) or found[-1].max(initial=0) >= len(labels[0]):
+            raise line.error(
+                f"expected numbers of {len(labels[1]):,} relations and {len(labels[0]):,} entities, found one beyond"
+            )
+    _require_count(lines, 2 * count, len(found), "lines, two for each relation,")
+    return np.concatenate(places), np.concatenate(found), labels
+
+
 def read_libkge(path: PathLike) -> Triples:
     """Read the triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
     labels = [read_numbered_labels(beside(path, name)) for name in LIBKGE_DICTIONARIES]
