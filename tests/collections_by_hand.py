@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgtrec.data.candidates import Candidates
-from kgtrec.data.collection import Collection, FilteredAnswers, RelationCategories
+from kgtrec.data.collection import Candidates, Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
@@ -31,7 +30,7 @@ def collection_of(n_questions, n_entities, grades, filtered=(), candidates=None)
     questions = Questions(ids, np.zeros(n_questions, bool), anchor % len(relations), anchor, entities, relations)
     if candidates is not None:
         relation, entity = columns(candidates, 2)
-        candidates = Candidates.of(relation * 2, entity, questions)
+        candidates = Candidates(relation.astype(np.int64) * 2, entity)
     question, entity, grade = columns([(*pair, value) for pair, value in grades.items()], 3)
     filtered_question, filtered_entity, split = columns(filtered, 3)
     none = np.zeros(0, np.int32)

@@ -186,8 +186,7 @@ def command(
         "delimiter": _DELIMITERS.get(delimiter, delimiter),
     }
     reading |= {"literals": literals, "header": not is_bare}
-    own_file = None if options["candidates"] == "train" else options["candidates"]
-    refuse_second_input([train, graph, valid, test, sample, queries, own_file])
+    refuse_second_input([train, graph, valid, test, sample, queries])
     read = dict(zip(SPLITS, read_splits(train if graph is None else graph, valid, test, **reading), strict=True))
     if graph is not None:
         read |= {"inference": read["train"], "train": read_triples(train, **reading)}
@@ -207,7 +206,11 @@ def command(
         inputs=_inputs(
             {"train": train, "inference": graph, "valid": valid, "test": test, "sample": sample}, read, input_form
         )
-        + [describe_input(path) for path in (*query_files(queries), *filter(None, [own_file]))],
+        + [
+            describe_input(path)
+            for path in (*query_files(queries), options["candidates"])
+            if path not in (None, "train")
+        ],
     )
     click.echo(report_text(collection.report), nl=False)
     for line in doubtful_triples(collection) if queries is None else ():

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgtrec.data.candidates import Candidates
+from kgtrec.collection.candidates import candidates_of
 from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, checked_sides, completed_rows, completions
@@ -30,7 +30,6 @@ from kgtrec.data.triples import (
 )
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError, count_of, one_of, warn, whole_number
-from kgtrec.formats.candidates import read_candidates
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples import find_graphs, read_triples
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
@@ -108,7 +107,7 @@ def build_questions(
         (issue 1547, mended later), and here to compare with its numbers.
     candidates : "train" or path, optional
         Which entities a side of a relation takes: those that train has there (the local closed world), or those of a
-        file, see :func:`kgtrec.formats.candidates.read_candidates`. Answers are candidates in any case. Default: all.
+        file, see :func:`kgtrec.formats.entity_types.read_candidates`. Answers are candidates in any case. Default: all.
     threshold : float
         A relation's side is N when the mean number of entities there is at least this.
     categories_from : sequence of {"train", "valid", "test"}
@@ -214,10 +213,9 @@ def build_questions(
             known = _by_number(training, splits.entities)
     filters = known.take((known.head >= 0) & (known.tail >= 0))
     fingerprint = fingerprint_of(filters, splits.valid, full.take(chosen), full.take(~chosen))
-    taken = None
-    if candidates is not None:
-        taken = Candidates.seen_in(splits.train) if candidates == "train" else read_candidates(candidates, splits.train)
-        fingerprint = taken.fingerprint(fingerprint)
+    taken = None if candidates is None else candidates_of(candidates, splits.train)
+    if taken is not None:
+        fingerprint = taken.fingerprint(fingerprint, labels, splits.relations)
     if ids:  # by the places of the labels in byte order, whatever that of the lines
         names = Vocabulary(pa.array([f"e{place}" for place in labels.byte_order.tolist()], pa.string()))
         splits, full = (
@@ -225,7 +223,6 @@ def build_questions(
             replace(full, entities=names),
         )
         known = replace(known, entities=names)
-        taken = taken and replace(taken, entities=names)
     test = full.take(chosen)
     questions = questions_of(test, sides)
     question, entity = completions(questions, test)
@@ -233,18 +230,14 @@ def build_questions(
     filtered = _filtered(questions, qrels, (_in_range(known, questions), splits.valid, full.take(~chosen)))
     report |= _counts(splits, test, questions, qrels, categories)
     report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(SPLITS)}
-    if taken is not None:
-        source, count = Path(str(candidates)).name, taken.of_questions(questions)[1]
-        report["options"] |= {"candidates": source}
-        report["candidates"] = {
-            "from": source,
-            "mean": float(np.where(count > 0, count, len(splits.entities)).mean()),
-            "answers_outside": int((~taken.has(questions, question, entity)).sum()),
-        }
-    return Collection(
+    collection = Collection(
         questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint, training,
         held=None if plain(questions) is questions else (splits.valid, full), candidates=taken,
     )  # fmt: skip
+    if taken is not None:
+        about = {"from": Path(str(candidates)).name, "mean": float(collection.sizes.mean())}
+        report["candidates"] = about | {"answers_only": int((~collection.takes(question, entity)).sum())}
+    return collection
 
 
 def _triples(split: str, triples: Any) -> Triples:

@@ -12,7 +12,7 @@
 ``links.parquet``     of complex queries: ``question, entity`` (rows), ``missing`` links of the easiest explanation
 ``valid.parquet``     what train.parquet has, for valid, and ``test.parquet`` for test, where relations have qualifiers,
                       such as times
-``candidates.parquet``  unless all entities are: ``relation`` (row of the plain ones), ``is_head``, ``entity`` (row)
+``candidates.parquet``  unless all entities are: ``place`` (2 * the plain relation's row, + 1 for heads), ``entity``
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -49,10 +49,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
-from kgtrec.data.candidates import Candidates
 from kgtrec.data.collection import (
     CATEGORIES,
     STAMP,
+    Candidates,
     Collection,
     FilteredAnswers,
     MissingLinks,
@@ -61,7 +61,7 @@ from kgtrec.data.collection import (
 )
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, Topics
-from kgtrec.data.triples import SPLITS, Triples, qualifiers_of
+from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, in_file, warn
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
@@ -91,7 +91,7 @@ _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.p
 _HELD = ("valid.parquet", "test.parquet")
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
-_PLACES = pa.schema([("relation", pa.int32()), ("is_head", pa.bool_()), ("entity", pa.int32())])
+_PLACES = pa.schema([("place", pa.int64()), ("entity", pa.int32())])
 _LINKS = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("missing", pa.int8())])
 _RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
 _NO_CATEGORY = "-"
@@ -170,7 +170,7 @@ def write_collection_parts(
     if (links := collection.missing_links) is not None:
         _write_codes(folder / _MISSING_LINKS, _LINKS, links.question, links.entity, links.count)
     if (candidates := collection.candidates) is not None:
-        _write_codes(folder / _CANDIDATES, _PLACES, candidates.relation, candidates.is_head, candidates.entity)
+        _write_codes(folder / _CANDIDATES, _PLACES, candidates.place, candidates.entity)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
@@ -219,8 +219,7 @@ def read_collection(folder: PathLike) -> Collection:
     if _MISSING_LINKS in manifest["files"]:
         links = MissingLinks(*_read_codes(path / _MISSING_LINKS))
     if _CANDIDATES in manifest["files"]:
-        relation, is_head, entity = _read_codes(path / _CANDIDATES)
-        candidates = Candidates(relation, is_head, entity, entities, qualifiers_of(relations)[0])
+        candidates = Candidates(*_read_codes(path / _CANDIDATES))
     own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links, held, candidates
     collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
@@ -468,7 +467,7 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     if own := report.get("candidates"):
         yield (
             f"candidates of a question: {own['mean']:,.1f} in the mean (--candidates {own['from']}); answers that are "
-            f"candidates only as answers: {own['answers_outside']:,}"
+            f"candidates only as answers: {own['answers_only']:,}"
         )
     if not has_validation(report):
         yield "no validation split"

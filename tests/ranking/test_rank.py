@@ -42,7 +42,7 @@ def takes(collection, question, entity):
     own = collection.candidates
     if own is None:
         return True
-    rows = list(zip(own.relation.tolist(), own.entity.tolist(), strict=True))
+    rows = list(zip((own.place // 2).tolist(), own.entity.tolist(), strict=True))
     relation = int(collection.questions.relation[question])
     return (relation, entity) in rows or all(of != relation for of, _ in rows)
 

@@ -46,23 +46,23 @@ def read_openke(path: PathLike) -> Triples:
     return _triples(lines, "htr", "3 numbers (head tail relation)", labels, count)
 
 
-def read_openke_lists(path: PathLike) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Vocabulary]]:
-    """Read OpenKE's ``type_constrain.txt``: (n,) ``2 * relation + is_head`` and (n,) entity, and the labels of both."""
-    labels = [_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES]
+def read_openke_lists(path: PathLike) -> tuple[pa.StringArray, NDArray[np.bool_], pa.StringArray]:
+    """Read OpenKE's ``type_constrain.txt``: the relation, whether it is of heads, and the entity of each row, (n,)."""
+    entities, relations = (_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES)
     count, lines = _counted(Lines.read(path), "relations")
-    places, found = [], []
-    for row, line in enumerate(lines.rows):
+    _require_count(lines, 2 * count, len(lines.rows), "lines, two for each relation")
+    relation, entity = [], []
+    for line in lines.rows:
         texts = line.data.split()
-        if not all(text.isdigit() for text in texts) or len(texts) < 2 or int(texts[1]) != len(texts) - 2:
-            raise line.error("expected a relation, how many entities, and these, as numbers, found others")
-        places.append(np.full(len(texts) - 2, 2 * int(texts[0]) + (row % 2 == 0)))
-        found.append(np.array(texts[2:], np.int64))
-        if int(texts[0]) >= len(labels[1]) or found[-1].max(initial=0) >= len(labels[0]):
-            raise line.error(
-                f"expected numbers of {len(labels[1]):,} relations and {len(labels[0]):,} entities, found one beyond"
-            )
-    _require_count(lines, 2 * count, len(found), "lines, two for each relation,")
-    return np.concatenate(places), np.concatenate(found), labels
+        numbers = [int(text) if text.isdigit() and len(text) < 9 else -1 for text in texts]
+        of, n, *own = numbers if len(numbers) > 1 else [-1, 0]
+        if n != len(own) or not 0 <= of < len(relations) or not all(0 <= each < len(entities) for each in own):
+            raise line.error("expected the number of a relation, how many entities follow, and their numbers")
+        relation.append(of)
+        entity.append(np.array(own, np.int64))
+    many = [len(own) for own in entity]
+    is_head = np.repeat(np.arange(len(many)) % 2 == 0, many)
+    return relations.decode(np.repeat(relation, many)), is_head, entities.decode(np.concatenate(entity))
 
 
 def read_libkge(path: PathLike) -> Triples:
