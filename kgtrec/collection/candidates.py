@@ -13,7 +13,7 @@ from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.triples.types import sharing_types
 
 
-def candidates_of(given: PathLike, train: Triples) -> Candidates:
+def entities_by_side(given: PathLike, train: Triples) -> Candidates:
     """Return the entities that each side of the relations of train takes.
 
     Parameters
@@ -41,7 +41,7 @@ def candidates_of(given: PathLike, train: Triples) -> Candidates:
     Examples
     --------
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam"), ("ann", "knows", "bob")])
-    >>> found = candidates_of("train", train)
+    >>> found = entities_by_side("train", train)
     >>> found.place.tolist(), [train.entities[entity] for entity in found.entity]
     ([0, 0, 1, 1, 2, 3], ['tea', 'jam', 'ann', 'bob', 'bob', 'ann'])
     """

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgtrec.collection.candidates import candidates_of
+from kgtrec.collection.candidates import entities_by_side
 from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, checked_sides, completed_rows, completions
@@ -213,7 +213,7 @@ def build_questions(
             known = _by_number(training, splits.entities)
     filters = known.take((known.head >= 0) & (known.tail >= 0))
     fingerprint = fingerprint_of(filters, splits.valid, full.take(chosen), full.take(~chosen))
-    taken = None if candidates is None else candidates_of(candidates, splits.train)
+    taken = None if candidates is None else entities_by_side(candidates, splits.train)
     if taken is not None:
         fingerprint = taken.fingerprint(fingerprint, labels, splits.relations)
     if ids:  # by the places of the labels in byte order, whatever that of the lines
@@ -235,8 +235,9 @@ def build_questions(
         held=None if plain(questions) is questions else (splits.valid, full), candidates=taken,
     )  # fmt: skip
     if taken is not None:
-        about = {"from": Path(str(candidates)).name, "mean": float(collection.sizes.mean())}
-        report["candidates"] = about | {"answers_only": int((~collection.takes(question, entity)).sum())}
+        report["options"] |= {"candidates": Path(str(candidates)).name}
+        n_only = int((~collection.takes(question, entity)).sum())
+        report["candidates"] = {"mean": float(collection.sizes.mean()), "answers_only": n_only}
     return collection
 
 

@@ -465,10 +465,8 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     if ranges := report.get("time_range"):
         yield "times " + ", ".join(f"of {name} {' to '.join(dict.fromkeys(ends))}" for name, ends in ranges.items())
     if own := report.get("candidates"):
-        yield (
-            f"candidates of a question: {own['mean']:,.1f} in the mean (--candidates {own['from']}); answers that are "
-            f"candidates only as answers: {own['answers_only']:,}"
-        )
+        yield f"candidates of a question by {report['options']['candidates']}: {own['mean']:,.1f} in the mean"
+        yield f"answers that are candidates only as answers: {own['answers_only']:,} of {report['answers']:,}"
     if not has_validation(report):
         yield "no validation split"
     if (training := report.get("training")) is not None:

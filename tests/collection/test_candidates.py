@@ -52,8 +52,10 @@ def test_by_hand():
     assert list(collection.questions.ids) == ["head0", "head1", "tail0", "tail1", "tail2"]
     assert collection.sizes.tolist() == [2, 3, 2, 2, 2]
     assert [values.tolist() for values in candidate_counts(collection)] == [[1, 2, 1, 1, 2], [1, 2, 1, 1, 1]]
-    assert collection.report["candidates"] == {"from": "train", "mean": 2.2, "answers_only": 1}
-    assert "candidates of a question: 2.2 in the mean (--candidates train)" in report_text(collection.report)
+    assert collection.report["candidates"] == {"mean": 2.2, "answers_only": 1}
+    lines = report_text(collection.report).splitlines()
+    assert "candidates of a question by train: 2.2 in the mean" in lines
+    assert "answers that are candidates only as answers: 1 of 6" in lines
     scores = np.zeros((5, len(collection.entities)))
     ranked = rank_scores(collection, scores, questions=collection, entities=collection)
     assert ranked.answer_ranks.n_other.tolist() == [0, 0, 0, 0, 0, 1]

@@ -51,18 +51,14 @@ def read_openke_lists(path: PathLike) -> tuple[pa.StringArray, NDArray[np.bool_]
     entities, relations = (_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES)
     count, lines = _counted(Lines.read(path), "relations")
     _require_count(lines, 2 * count, len(lines.rows), "lines, two for each relation")
-    relation, entity = [], []
-    for line in lines.rows:
-        texts = line.data.split()
-        numbers = [int(text) if text.isdigit() and len(text) < 9 else -1 for text in texts]
-        of, n, *own = numbers if len(numbers) > 1 else [-1, 0]
-        if n != len(own) or not 0 <= of < len(relations) or not all(0 <= each < len(entities) for each in own):
+    rows = [[int(text) if text.isdigit() else -1 for text in line.data.split()] for line in lines.rows]
+    for row, line in zip(rows, lines.rows, strict=True):
+        of, n, *own = row if len(row) > 1 else [-1, 0]
+        if n != len(own) or not (0 <= of < len(relations) and all(0 <= code < len(entities) for code in own)):
             raise line.error("expected the number of a relation, how many entities follow, and their numbers")
-        relation.append(of)
-        entity.append(np.array(own, np.int64))
-    many = [len(own) for own in entity]
-    is_head = np.repeat(np.arange(len(many)) % 2 == 0, many)
-    return relations.decode(np.repeat(relation, many)), is_head, entities.decode(np.concatenate(entity))
+    place = np.repeat(np.arange(len(rows)), [len(row) - 2 for row in rows])
+    codes = np.array([code for row in rows for code in row[2:]], np.int32)
+    return relations.decode(np.array([row[0] for row in rows])[place]), place % 2 == 0, entities.decode(codes)
 
 
 def read_libkge(path: PathLike) -> Triples:
