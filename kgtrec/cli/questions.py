@@ -199,6 +199,7 @@ def command(
         collection = build_questions(*given, **options)
     else:
         collection = build_queries(queries, *given, ids=options["ids"])
+    beside = [path for path in (*query_files(queries), options["candidates"]) if path not in (None, "train")]
     write_collection(
         out,
         collection,
@@ -206,11 +207,7 @@ def command(
         inputs=_inputs(
             {"train": train, "inference": graph, "valid": valid, "test": test, "sample": sample}, read, input_form
         )
-        + [
-            describe_input(path)
-            for path in (*query_files(queries), options["candidates"])
-            if path not in (None, "train")
-        ],
+        + [describe_input(path) for path in beside],
     )
     click.echo(report_text(collection.report), nl=False)
     for line in doubtful_triples(collection) if queries is None else ():

@@ -50,6 +50,7 @@ def top_k(scores: Scores, k: int, left_out: Aside, tie_order: NDArray[np.int32])
 
     Examples
     --------
+    >>> from kgtrec.kernels.ranking.pairs import Pairs
     >>> none = Pairs(np.zeros(0, np.intp), np.zeros(0, np.intp))
     >>> best = top_k(np.array([[1.0, 5.0, 5.0, 2.0]]), 3, none, np.arange(4, dtype=np.int32))
     >>> best.entity.tolist()
@@ -86,6 +87,7 @@ class RunningTopK:
 
     Examples
     --------
+    >>> from kgtrec.kernels.ranking.pairs import Pairs
     >>> running, none = RunningTopK(1, 2, np.arange(4, dtype=np.int32)), Pairs(*np.zeros((2, 0), np.intp))
     >>> running.add(np.array([[1.0, 5.0]]), np.array([0, 1]), none)
     >>> running.add(np.array([[5.0, 2.0]]), np.array([2, 3]), none)

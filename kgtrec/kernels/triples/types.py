@@ -107,7 +107,7 @@ def fits_observed(
 def sharing_types(
     entity: Codes, slot: Codes, *, types_of_entities: tuple[Codes, Codes], shape: tuple[int, int, int]
 ) -> tuple[Codes, Codes]:
-    """Find the entities that share a type with one of those that fill a slot: entity and slot, each pair once.
+    """Find the entities that share a type with one of those that fill a slot: entity and slot, each pair once, in any order.
 
     Parameters
     ----------
@@ -119,8 +119,9 @@ def sharing_types(
     Examples
     --------
     >>> types = np.array([0, 1, 2]), np.array([0, 0, 1])  # entities 0 and 1 are of one type
-    >>> sharing_types(np.array([0]), np.array([0]), types_of_entities=types, shape=(3, 1, 2))
-    (array([0, 1]), array([0, 0]))
+    >>> entity, slot = sharing_types(np.array([0]), np.array([0]), types_of_entities=types, shape=(3, 1, 2))
+    >>> sorted(entity.tolist()), slot.tolist()
+    ([0, 1], [0, 0])
     """
     n_entities, n_slots, n_types = shape
     of_entity = _incidence(*types_of_entities, (n_entities, n_types))
