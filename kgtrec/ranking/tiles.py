@@ -230,7 +230,9 @@ def _within(pairs: Pairs, first: int, last: int, columns: NDArray[np.intp]) -> t
 
 
 def _aside_within(aside: Aside, first: int, last: int, columns: NDArray[np.intp]) -> Aside:
-    return _within(aside, first, last, columns)[1] if isinstance(aside, Pairs) else aside[:, columns]
+    if isinstance(aside, Pairs):
+        return _within(aside, first, last, columns)[1]
+    return aside[:, first:last] if len(columns) == last - first else aside[:, columns]
 
 
 def _score(

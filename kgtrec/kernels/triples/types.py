@@ -107,7 +107,7 @@ def fits_observed(
 def sharing_types(
     entity: Codes, slot: Codes, *, types_of_entities: tuple[Codes, Codes], shape: tuple[int, int, int]
 ) -> tuple[Codes, Codes]:
-    """Find the entities that share a type with one of those that fill a slot: entity and slot, each pair once, in any order.
+    """Find the entities that share a type with one of those that fill a slot: entity and slot, each pair once.
 
     Parameters
     ----------
