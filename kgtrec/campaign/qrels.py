@@ -445,7 +445,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     everything = FilteredAnswers(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
     return Collection(
         asked, judged, everything, collection.categories, collection.train, {}, collection.labels,
-        training=collection.training, held=collection.held,
+        training=collection.training, held=collection.held, candidates=collection.candidates,
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ from kgtrec.report.progress import progress_bar
 
 _OF_TRIPLES = (
     "training", "inference", "sides", "like", "repeated", "leaked", "unseen_entities", "unseen_relations", "sample",
-    "seed", "threshold", "categories_from",
+    "seed", "threshold", "categories_from", "candidates",
 )  # fmt: skip
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
 
@@ -108,6 +108,13 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
     PATH,
     metavar="FILE",
 )
+@option(
+    "--candidates",
+    "Which entities are candidates at a side of a relation: train, those that train has there; or a file of relation, "
+    "side and entity; of entity and type, such as TGB's nodetype.csv; or OpenKE's type_constrain.txt.",
+    PATH,
+    metavar="train|FILE",
+)
 @option("--ids", "Name entities e0, e1, ... and write entities.tsv; for labels with white space.", is_flag=True)
 @option("--threshold", "A side of a relation is N if its mean number of entities is at least this.", Number(), 1.5)
 @choices_option(
@@ -162,6 +169,8 @@ def command(
     kgtrec questions FB15k-237-betae --queries FB15k-237-betae/test-queries.pkl --out C
     kgtrec questions train.txt valid.txt --queries valid-queries.pkl --out C
     kgtrec questions RE-Net/data/YAGO --out C
+    kgtrec questions wn18rr --candidates train --out C
+    kgtrec questions OpenKE/benchmarks/FB15K237 --candidates OpenKE/benchmarks/FB15K237/type_constrain.txt --out C
     """
     refuse_idle(_OF_TRIPLES, "--queries", when=queries is not None)
     options |= {
@@ -190,6 +199,7 @@ def command(
         collection = build_questions(*given, **options)
     else:
         collection = build_queries(queries, *given, ids=options["ids"])
+    beside = [path for path in (*query_files(queries), options["candidates"]) if path not in (None, "train")]
     write_collection(
         out,
         collection,
@@ -197,7 +207,7 @@ def command(
         inputs=_inputs(
             {"train": train, "inference": graph, "valid": valid, "test": test, "sample": sample}, read, input_form
         )
-        + [describe_input(path) for path in query_files(queries)],
+        + [describe_input(path) for path in beside],
     )
     click.echo(report_text(collection.report), nl=False)
     for line in doubtful_triples(collection) if queries is None else ():

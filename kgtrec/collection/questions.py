@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.collection.candidates import entities_by_side
 from kgtrec.data.collection import CATEGORIES, Collection, FilteredAnswers, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions, checked_sides, completed_rows, completions
@@ -55,6 +56,7 @@ def build_questions(
     ids: bool = False,
     sides: Sequence[str] = SIDES,
     training_ids: bool = False,
+    candidates: PathLike | None = None,
     threshold: float = 1.5,
     categories_from: Sequence[str] = SPLITS,
 ) -> Collection:
@@ -103,6 +105,9 @@ def build_questions(
         Filter what PyKEEN 1.11.1's pipeline filters of an inductive data set: valid and test triples, and the triples
         of the training graph, whose numbers are taken for those of the inference graph's entities. It is wrong
         (issue 1547, mended later), and here to compare with its numbers.
+    candidates : "train" or path, optional
+        Which entities a side of a relation takes: those that train has there (the local closed world), or those of a
+        file, see :func:`kgtrec.formats.entity_types.read_candidates`. Answers are candidates in any case. Default: all.
     threshold : float
         A relation's side is N when the mean number of entities there is at least this.
     categories_from : sequence of {"train", "valid", "test"}
@@ -208,6 +213,9 @@ def build_questions(
             known = _by_number(training, splits.entities)
     filters = known.take((known.head >= 0) & (known.tail >= 0))
     fingerprint = fingerprint_of(filters, splits.valid, full.take(chosen), full.take(~chosen))
+    taken = None if candidates is None else entities_by_side(candidates, splits.train)
+    if taken is not None:
+        fingerprint = taken.fingerprint(fingerprint, labels, splits.relations)
     if ids:  # by the places of the labels in byte order, whatever that of the lines
         names = Vocabulary(pa.array([f"e{place}" for place in labels.byte_order.tolist()], pa.string()))
         splits, full = (
@@ -222,10 +230,15 @@ def build_questions(
     filtered = _filtered(questions, qrels, (_in_range(known, questions), splits.valid, full.take(~chosen)))
     report |= _counts(splits, test, questions, qrels, categories)
     report["known"] = {name: int((filtered.split == code).sum()) for code, name in enumerate(SPLITS)}
-    return Collection(
+    collection = Collection(
         questions, qrels, filtered, categories, splits.train, report, labels if ids else None, fingerprint, training,
-        held=None if plain(questions) is questions else (splits.valid, full),
+        held=None if plain(questions) is questions else (splits.valid, full), candidates=taken,
     )  # fmt: skip
+    if taken is not None:
+        report["options"] |= {"candidates": Path(str(candidates)).name}
+        n_only = int((~collection.takes(question, entity)).sum())
+        report["candidates"] = {"mean": float(collection.sizes.mean()), "answers_only": n_only}
+    return collection
 
 
 def _triples(split: str, triples: Any) -> Triples:

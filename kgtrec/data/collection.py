@@ -15,10 +15,10 @@ from kgtrec.data.columns import Columns
 from kgtrec.data.pair_set import Pairs
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, completed_rows
-from kgtrec.data.triples import FILTERS, SPLITS, Triples, fingerprint_of, plain
+from kgtrec.data.triples import FILTERS, SPLITS, Triples, fingerprint_of, plain, qualifiers_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, require
-from kgtrec.kernels.integer_keys import distinct, first_places, is_among, is_among_sorted
+from kgtrec.kernels.integer_keys import distinct, first_places, is_among, is_among_sorted, ranges
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
@@ -40,6 +40,24 @@ class MissingLinks(Columns):
     question: NDArray[np.int32]  # (n,) row in Questions
     entity: NDArray[np.int32]  # (n,) row in entities
     count: NDArray[np.int8]  # (n,) -1: no explanation is in the graph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates(Columns):
+    """The entities that each side of a relation takes, one row per side and entity, each once, sorted by them.
+
+    A side without a row takes every entity.
+    """
+
+    place: NDArray[np.int64]  # (n,) 2 * relation + whether it is the side of heads; relations without qualifiers
+    entity: NDArray[np.int32]  # (n,) row in entities
+
+    def fingerprint(self, of_triples: str, entities: Vocabulary, relations: Vocabulary) -> str:
+        """Return sixteen hex digits of a collection's triples and its candidates."""
+        relation, plain_relations = (self.place // 2).astype(np.int32), qualifiers_of(relations)[0]
+        rows = Triples(self.entity, relation, self.entity, entities, plain_relations)
+        sides = (rows.take(self.place % 2 == is_head) for is_head in (1, 0))
+        return _digits(of_triples.encode(), fingerprint_of(*sides).encode(), n=16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +87,7 @@ class Collection:
     missing_links: MissingLinks | None = None  # of complex queries
     #: where relations have qualifiers, such as times: the triples of valid, and all of test, whatever the qrels
     held: tuple[Triples, Triples] | None = None
+    candidates: Candidates | None = None  # None: all entities, of every question
 
     def __post_init__(self) -> None:
         if not self.fingerprint:
@@ -129,14 +148,54 @@ class Collection:
     def answers_and_filtered(self, filtered_by: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find the pairs that are answers, and those that are no candidates: filtered by a split, and no answers.
 
-        Both are keys ``question * n_entities + entity``, each once, ascending.
+        Both are keys ``question * n_entities + entity``, each once, ascending. Entities that a question does not take
+        (:meth:`takes`) are none of them, unless they are answers.
         """
         qrels, width = self.qrels, len(self.entities)
         is_answer = qrels.grade >= 1
         answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
         pairs = self.filtered_pairs(filtered_by)
         filtered = distinct(pairs.question.astype(np.int64) * width + pairs.entity)
-        return answers, filtered[~is_among_sorted(filtered, answers)]
+        return answers, filtered[~is_among_sorted(filtered, answers) & self.takes(*np.divmod(filtered, width))]
+
+    @cached_property
+    def _place(self) -> NDArray[np.int64]:
+        """The side and relation that each question is about, as in ``candidates``, (n_questions,)."""
+        asked = plain(self.questions)
+        return asked.relation.astype(np.int64) * 2 + asked.is_head
+
+    def takes(self, question: NDArray[np.integer], entity: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return whether the entity of each pair is a candidate of its question before the filter, (n,).
+
+        An answer is one in any case, whatever is returned for it.
+        """
+        if (own := self.candidates) is None:
+            return np.ones(len(question), np.bool_)
+        place, width = self._place[question], len(self.entities)
+        is_taken = is_among_sorted(place * width + entity, own.place * width + own.entity)
+        return is_taken | ~is_among_sorted(place, own.place)
+
+    def others(self, rows: NDArray[np.intp]) -> NDArray[np.bool_] | None:
+        """Return a mask of the entities that some questions do not take, (n_rows, n_entities); None: they take all.
+
+        Answers may be among them.
+        """
+        if (own := self.candidates) is None:
+            return None
+        first, end = (np.searchsorted(own.place, self._place[rows], side) for side in ("left", "right"))
+        mask = np.repeat(end > first, len(self.entities)).reshape(len(rows), -1)
+        row, at = ranges(first, end - first)
+        mask[row, own.entity[at]] = False
+        return mask
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many candidates each question has before the filter, its answers included, (n_questions,)."""
+        n, width = len(self.questions), len(self.entities)
+        places = np.zeros(0, np.int64) if self.candidates is None else self.candidates.place
+        count = np.bincount(places, minlength=2 * len(self.relations))[self._place]
+        answers = np.divmod(self.answers_and_filtered(())[0], width)
+        return np.where(count > 0, count, width) + np.bincount(answers[0][~self.takes(*answers)], minlength=n)
 
     def facts(self, splits: Sequence[str]) -> Triples:
         """Return the triples of some splits, where relations have qualifiers.
@@ -182,7 +241,9 @@ class Collection:
         splits = [np.flatnonzero(filtered.split == code) for code in range(len(SPLITS))]
         sets = [asked.triples(row, asked.anchor[row]) for row in sides]
         sets += [asked.triples(filtered.question[row], filtered.entity[row]) for row in splits]
-        return fingerprint_of(*(replace(triples, entities=self.labels or self.entities) for triples in sets))
+        found = fingerprint_of(*(replace(triples, entities=self.labels or self.entities) for triples in sets))
+        own = self.candidates
+        return found if own is None else own.fingerprint(found, self.labels or self.entities, self.relations)
 
     @property
     def stamp(self) -> str:
@@ -226,8 +287,8 @@ def _bytes(values: NDArray[Any]) -> bytes:
     return values.astype("<i4").tobytes()
 
 
-def _digits(*parts: bytes) -> str:
-    """Eight hex digits of some bytes."""
+def _digits(*parts: bytes, n: int = 8) -> str:
+    """Some hex digits of some bytes."""
     import hashlib  # slow to import, and scoring needs none
 
-    return hashlib.sha256(b"".join(parts)).hexdigest()[:8]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:n]

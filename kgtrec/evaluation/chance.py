@@ -194,7 +194,7 @@ def candidate_counts(
         np.bincount(keys // width, minlength=len(collection.questions)).astype(np.int64)
         for keys in collection.answers_and_filtered(filtered_by)
     )
-    return width - removed, answers
+    return collection.sizes - removed, answers
 
 
 def _not_in_table(measure: str, names: Sequence[str]) -> str:

@@ -169,7 +169,7 @@ def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
     """Return (questions of the collection,) how many candidates the whole list of a run has."""
     _, filtered = collection.answers_and_filtered(_splits(run))
     width = len(collection.entities)
-    return width - np.bincount(filtered // width, minlength=len(collection.questions))
+    return collection.sizes - np.bincount(filtered // width, minlength=len(collection.questions))
 
 
 def require_deep(

@@ -12,6 +12,7 @@
 ``links.parquet``     of complex queries: ``question, entity`` (rows), ``missing`` links of the easiest explanation
 ``valid.parquet``     what train.parquet has, for valid, and ``test.parquet`` for test, where relations have qualifiers,
                       such as times
+``candidates.parquet``  unless all entities are: ``place`` (2 * the plain relation's row, + 1 for heads), ``entity``
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
@@ -51,6 +52,7 @@ from kgtrec.data.arrow import values_of
 from kgtrec.data.collection import (
     CATEGORIES,
     STAMP,
+    Candidates,
     Collection,
     FilteredAnswers,
     MissingLinks,
@@ -81,14 +83,15 @@ from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, rea
 from kgtrec.formats.tsv import lines_of
 
 FORMAT_VERSION = 2
-_MISSING_LINKS = "links.parquet"
+_MISSING_LINKS, _CANDIDATES = "links.parquet", "candidates.parquet"
 #: files that only a collection has
-OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", _MISSING_LINKS)
+OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", _MISSING_LINKS, _CANDIDATES)
 _TRAINING, _TRAINING_ENTITIES = _OF_TRAINING = ("training.parquet", "training_entities.txt")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
 _HELD = ("valid.parquet", "test.parquet")
 _FILTERED = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
+_PLACES = pa.schema([("place", pa.int64()), ("entity", pa.int32())])
 _LINKS = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("missing", pa.int8())])
 _RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
 _NO_CATEGORY = "-"
@@ -166,6 +169,8 @@ def write_collection_parts(
             stream.write(lines_of(training.entities.labels, between="\t"))
     if (links := collection.missing_links) is not None:
         _write_codes(folder / _MISSING_LINKS, _LINKS, links.question, links.entity, links.count)
+    if (candidates := collection.candidates) is not None:
+        _write_codes(folder / _CANDIDATES, _PLACES, candidates.place, candidates.entity)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
         "collection_format": FORMAT_VERSION,
@@ -206,14 +211,16 @@ def read_collection(folder: PathLike) -> Collection:
     qrels = _read_qrels(path / "qrels.txt", questions)
     filtered = FilteredAnswers(*_read_codes(path / "known.parquet"))
     train = _read_triples(path / "train.parquet", entities, relations)
-    training = held = links = None
+    training = held = links = candidates = None
     if _TRAINING in manifest["files"]:
         training = _read_triples(path / _TRAINING, read_label_lines(path / _TRAINING_ENTITIES), relations)
     if manifest["files"].keys() >= {*_HELD}:
         held = _read_triples(path / _HELD[0], entities, relations), _read_triples(path / _HELD[1], entities, relations)
     if _MISSING_LINKS in manifest["files"]:
         links = MissingLinks(*_read_codes(path / _MISSING_LINKS))
-    own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links, held
+    if _CANDIDATES in manifest["files"]:
+        candidates = Candidates(*_read_codes(path / _CANDIDATES))
+    own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links, held, candidates
     collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
@@ -375,7 +382,7 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
-    further = [name for name in (*_OF_TRAINING, *_HELD, _MISSING_LINKS) if name in files]
+    further = [name for name in (*_OF_TRAINING, *_HELD, _MISSING_LINKS, _CANDIDATES) if name in files]
     for name in (*_ALWAYS, ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS, *further):
         if name != "report.txt" and not (path / name).is_file():
             yield FormatError("expected this file of the collection, found none; build it again", path=path / name)
@@ -457,6 +464,9 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"entities {report['entities']:,}, relations {report['relations']:,}{times}"
     if ranges := report.get("time_range"):
         yield "times " + ", ".join(f"of {name} {' to '.join(dict.fromkeys(ends))}" for name, ends in ranges.items())
+    if own := report.get("candidates"):
+        yield f"candidates of a question by {report['options']['candidates']}: {own['mean']:,.1f} in the mean"
+        yield f"answers that are candidates only as answers: {own['answers_only']:,} of {report['answers']:,}"
     if not has_validation(report):
         yield "no validation split"
     if (training := report.get("training")) is not None:

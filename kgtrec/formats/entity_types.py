@@ -1,13 +1,24 @@
-"""Types: ``entity TAB type`` lines, and ``relation TAB type of its head TAB type of its tail`` lines; no header."""
+"""Types: ``entity TAB type`` lines, and ``relation TAB type of its head TAB type of its tail`` lines; no header.
+
+And which entities a side of a relation takes.
+"""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import values_of
+from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import EntityTypes, RelationTypes
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.lines import Lines, read_fields
+from kgtrec.formats.triples.ids import read_openke_lists
 
 
 def read_entity_types(path: PathLike) -> EntityTypes:
@@ -52,6 +63,49 @@ def read_relation_types(path: PathLike) -> RelationTypes:
     """
     expected = "3 columns (relation, type of its head, type of its tail) separated by tabs"
     return RelationTypes.of_columns(*_columns(path, 3, expected))
+
+
+def read_candidates(path: PathLike) -> EntityTypes | tuple[pa.StringArray, NDArray[np.bool_], pa.StringArray]:
+    r"""Read which entities a side of a relation takes: types of entities; or rows of a relation, a side and an entity.
+
+    ``type_constrain.txt``, as OpenKE writes it: the number of relations; then two lines for each relation, the first
+    for heads and the second for tails: the relation, how many entities, and these, in the numbers of entity2id.txt
+    and relation2id.txt beside it. ``.csv``: a header, then an entity and its type between commas, such as TGB's
+    ``thgl-software_nodetype.csv``. Other files have tabs and no header: an entity and its type; or a relation, ``head``
+    or ``tail``, and an entity.
+
+    Returns
+    -------
+    EntityTypes; or (n,) relations, (n,) whether it is of heads, and (n,) entities
+
+    Raises
+    ------
+    FormatError
+        For the first line that is different.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "candidates.tsv"
+    >>> _ = path.write_text("likes\ttail\ttea\nlikes\thead\tann\n")
+    >>> read_candidates(path)[1].tolist()
+    [False, True]
+    """
+    name, lines = Path(path).name, Lines.read(path)
+    if name.startswith("type_constrain"):
+        return read_openke_lists(path)
+    if name.endswith(".csv"):
+        rest = lines.without_first()[1]
+        return EntityTypes.of_columns(*read_fields(rest, 2, "an entity and its type between commas", delimiter=","))
+    if lines.data.partition(b"\n")[0].count(b"\t") == 1:
+        return read_entity_types(path)
+    relation, side, entity = _columns(path, 3, "3 columns (relation, head or tail, entity) separated by tabs")
+    is_head = values_of(pc.equal(side, SIDES[0]))
+    lines.require(
+        is_head | values_of(pc.equal(side, SIDES[1])),
+        lambda row: f"expected head or tail in the second column, found {side[row].as_py()!r}",
+    )
+    return relation, is_head, entity
 
 
 def _columns(path: PathLike, n_columns: int, expected: str) -> list[pa.StringArray]:

@@ -66,7 +66,9 @@ def candidate_lists(collection: Collection, n_listed: int = 500, *, seed: int = 
     found = np.empty((len(asked), n), np.int32)
     for rows, frequent in _by_frequency(collection, by_place):
         for row in rows.tolist():
-            out = no_candidates[row]
+            out, others = no_candidates[row], collection.others(np.array([row]))
+            if others is not None:
+                out = np.union1d(out, np.flatnonzero(others))
             if width - len(out) < n:
                 raise KgtrecError(
                     f"expected {n:,} candidates for each question, found {width - len(out):,} for {asked.ids[row]}; "

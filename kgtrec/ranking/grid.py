@@ -21,7 +21,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import FileState
 from kgtrec.formats.numpy_files import files_of, mapped_rows, save_rows
 from kgtrec.kernels.ranking.answer_ranks import without_themselves
-from kgtrec.kernels.ranking.pairs import Pairs
+from kgtrec.kernels.ranking.pairs import Aside, Pairs
 from kgtrec.kernels.ranking.panels import Vectors, wide
 from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import LargeArray
@@ -144,8 +144,12 @@ class Grid:
         own, queries = self._blocks[number]
         rows, width = self._places.rows[own], self._plan.width
 
-        def pairs(keys: NDArray[np.int64]) -> Pairs:
-            _, (row, entity) = pairs_of(keys, rows, width)
+        def numbered(aside: Aside) -> Aside:
+            if not isinstance(aside, Pairs):
+                mask = np.zeros((len(rows), len(self.candidates)), np.bool_)
+                mask[:, self._number] = aside
+                return mask
+            row, entity = aside
             order = np.lexsort((self._number[entity], row))
             return Pairs(row[order], self._number[entity[order]])
 
@@ -157,8 +161,7 @@ class Grid:
             made,
             Pairs(row, self._number[entity]),
             self._plan.is_answer[ranked],
-            pairs(self._plan.uncounted),
-            pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
+            *map(numbered, self._plan.aside(rows)),
         )
 
     def ranked(self, block: QuestionBlock, counts: Counted) -> Ranked:

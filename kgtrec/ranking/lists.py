@@ -118,7 +118,7 @@ class _Entries:
         priority = np.where(made_for == code, 0, np.where(made_for < 0, 1, 2)) + 3 * self.is_open
         self.priority = priority.astype(np.int8)
         self.is_answer = is_among_sorted(self.key, plan.ranked[plan.is_answer])  # (n,)
-        self.is_candidate = ~is_among_sorted(self.key, plan.uncounted)  # (n,) neither an answer nor filtered
+        self.is_candidate = plan.are_counted(self.key)  # (n,) neither an answer nor filtered
         self._count(lists.level[kept])
 
     def _count(self, levels: NDArray[np.int64]) -> None:
@@ -275,8 +275,8 @@ def _ranks(entries: _Entries) -> AnswerRanks:
         column[is_listed] = of_entries[entry]
     # an entity is below the end of each list that could have it: of those that were made for it or for all answers, and
     # for an entity that no list leaves out, of any list of the question
-    is_candidate = ~is_among_sorted(plan.ranked, plan.uncounted)
-    is_filtered = is_among_sorted(plan.ranked, plan.filtered)
+    is_candidate = plan.are_counted(plan.ranked)
+    is_filtered = ~is_candidate & ~plan.is_answer
     for keys, wanted, counts_for in (
         (np.where(entries.answer >= 0, entries.question * width + entries.answer, -1), plan.ranked, plan.is_answer),
         (np.where(entries.answer < 0, entries.question, -1), question, ~is_filtered),
@@ -461,6 +461,11 @@ def rank_triples(plan: Plan, ranks: TripleRanks) -> Ranked:
         )
     at = np.searchsorted(key, plan.ranked)
     above, tied, n_other = above[at], tied[at], plan.n_other()
+    if ranks.candidates is None and collection.candidates is not None:
+        raise CollectionError(
+            f"{ranks.name}: expected ranks among the candidates of each question, as the collection has them, found "
+            "ranks without numbers of candidates, which may be among all entities; rank scores, or lists"
+        )
     if ranks.candidates is not None:
         candidates = ranks.candidates[order][at]
         is_same = candidates == n_other + 1

@@ -21,7 +21,7 @@ from kgtrec.errors import CollectionError, KgtrecError, kind_of, require
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted, ranges
 from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, count_above_and_tied, score_in_words
 from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, stays_on_device
-from kgtrec.kernels.ranking.pairs import Pairs
+from kgtrec.kernels.ranking.pairs import Aside, Pairs
 from kgtrec.kernels.ranking.top_k import TopK, top_k
 from kgtrec.ranking.options import RankOptions, ScoreKeywords
 
@@ -44,8 +44,8 @@ class Plan:
     options: RankOptions
     ranked: NDArray[np.int64]  # pairs that get a row in the answer ranks
     is_answer: NDArray[np.bool_]  # of each ranked pair
-    uncounted: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
-    filtered: NDArray[np.int64]  # pairs that are no candidates: filtered by a split, and no answers
+    uncounted: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones, of what a question takes
+    filtered: NDArray[np.int64]  # pairs that are no candidates: filtered by a split, and no answers, likewise
 
     @classmethod
     def of(cls, collection: Collection, options: RankOptions) -> Plan:
@@ -73,9 +73,22 @@ class Plan:
 
     def n_other(self) -> NDArray[np.int64]:
         """Count the candidates of each ranked pair's question that are no answers, itself left out, (n,)."""
-        uncounted = np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
-        counts_itself = ~is_among_sorted(self.ranked, self.uncounted)
-        return self.width - uncounted[self.ranked // self.width] - counts_itself
+        n = self.collection.sizes - np.bincount(self.uncounted // self.width, minlength=len(self.collection.questions))
+        return n[self.ranked // self.width] - self.are_counted(self.ranked)
+
+    def are_counted(self, keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which pairs are candidates and no answers, (n,)."""
+        return ~is_among_sorted(keys, self.uncounted) & self.collection.takes(*np.divmod(keys, self.width))
+
+    def aside(self, rows: NDArray[np.intp]) -> tuple[Aside, Aside]:
+        """Find what is not counted, and what is not listed, of the questions of a block."""
+        pairs = [pairs_of(keys, rows, self.width)[1] for keys in (self.uncounted, self.filtered)]
+        uncounted = self.collection.others(rows)
+        if uncounted is None:
+            return pairs[0], pairs[1]
+        unlisted = uncounted.copy()
+        uncounted[pairs[0]], unlisted[pairs[0]], unlisted[pairs[1]] = True, False, True
+        return uncounted, unlisted
 
     def ranks(self, name: str, pairs: NDArray[np.intp] | slice = slice(None), **counts: Any) -> AnswerRanks:
         """Make a system's answer ranks of the counts of all ranked pairs, or of those at some places."""
@@ -261,10 +274,7 @@ def joined(parts: Sequence[Ranked]) -> Ranked:
 
 def _ranked_block(plan: Plan, name: str, device_ranker: DeviceRanker, rows: NDArray[np.intp], scores: Any) -> Ranked:
     entities, width, depth = plan.collection.entities, plan.width, plan.options.depth
-    ranked, uncounted, excluded = (
-        pairs_of(keys, rows, width)[1]
-        for keys in (plan.ranked, plan.uncounted, plan.filtered if depth else plan.filtered[:0])
-    )
+    ranked, (uncounted, excluded) = pairs_of(plan.ranked, rows, width)[1], plan.aside(rows)
     best: TopK | None = None
     try:
         if stays_on_device(scores):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrays import Rounding
 from kgtrec.errors import KgtrecError, whole_number
 from kgtrec.kernels.ranking.answer_ranks import ScoreError, count_against, require_numbers
-from kgtrec.kernels.ranking.pairs import Pairs
+from kgtrec.kernels.ranking.pairs import Aside, Pairs
 from kgtrec.kernels.ranking.panels import PANEL, Vectors, pair_scores, scores_of, tied_by_rounding
 from kgtrec.kernels.ranking.top_k import RunningTopK, TopK
 
@@ -98,8 +98,8 @@ class QuestionBlock:
     queries: NDArray[np.float64] | None  # (n, d); None: the model cannot be asked, and all candidates tie
     ranked: Pairs  # (p,) that are counted against
     is_answer: NDArray[np.bool_]  # (p,)
-    uncounted: Pairs  # (a,) that are not counted
-    excluded: Pairs  # (o,) that are no candidates of the lists
+    uncounted: Aside  # (a,) that are not counted
+    excluded: Aside  # (o,) that are no candidates of the lists
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -177,7 +177,7 @@ def count_tile(
             raise TileError(int(block.rows[error.row]), wrong, error.score) from None
         inside, own_pairs = _within(ranked, start, end, entity)
         found[inside] = scores[own_pairs]
-        _, uncounted = _within(block.uncounted, start, end, entity)
+        uncounted = _aside_within(block.uncounted, start, end, entity)
         used = found if own is None else own
         in_tile = count_against(scores, ranked.row, used, uncounted)
         above += in_tile[0]
@@ -189,7 +189,7 @@ def count_tile(
                 candidates.vectors, block.queries, scores, entity, answers, used[some], uncounted
             )
         if lists is not None:
-            lists.add(scores, entity, _within(block.excluded, start, end, entity)[1])
+            lists.add(scores, entity, _aside_within(block.excluded, start, end, entity))
     best = None if lists is None else lists.best()
     return Counted(above, tied, found if own is None else own, found, by_rounding, best)
 
@@ -227,6 +227,12 @@ def _within(pairs: Pairs, first: int, last: int, columns: NDArray[np.intp]) -> t
     """Which pairs have entities from ``first`` up to ``last``, and these pairs with the columns of their entities."""
     inside = np.flatnonzero((pairs.entity >= first) & (pairs.entity < last))
     return inside, Pairs(pairs.row[inside], np.searchsorted(columns, pairs.entity[inside]))
+
+
+def _aside_within(aside: Aside, first: int, last: int, columns: NDArray[np.intp]) -> Aside:
+    if isinstance(aside, Pairs):
+        return _within(aside, first, last, columns)[1]
+    return aside[:, first:last] if len(columns) == last - first else aside[:, columns]
 
 
 def _score(

@@ -19,7 +19,7 @@ from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.kinds import RankedLists, TripleRanks
 from tests.collections_by_hand import collection_of
-from tests.ranking.test_rank import judged_qrels, rank_rows
+from tests.ranking.test_rank import judged_qrels, rank_rows, takes
 from tests.ranking.test_rank import worlds as any_worlds
 
 SPLITS = ("train", "valid", "test")
@@ -119,7 +119,8 @@ def with_answers_that_share_places(collection, scores, filtered_by):
     answers, filtered = answers_of(collection), filtered_pairs(collection, filtered_by)
     merged = scores.astype(np.float64)
     for question, row in enumerate(merged):
-        others = [row[e] for e in range(len(row)) if e not in answers[question] and (question, e) not in filtered]
+        out = {e for e in range(len(row)) if (question, e) in filtered or not takes(collection, question, e)}
+        others = [row[e] for e in range(len(row)) if e not in answers[question] | out]
         for entity in answers[question]:
             if row[entity] not in others:
                 row[entity] = sum(score < row[entity] for score in others) - 100.5  # between two candidates

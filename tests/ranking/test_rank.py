@@ -26,7 +26,7 @@ def obvious(collection, scores, filtered_by, depth, judged):
     for q, row in enumerate(scores):
         answers = {e for p, e, grade in qrels if p == q and grade >= 1}
         removed = {e for p, e, split in rows if p == q and SPLITS[split] in filtered_by} - answers
-        candidates = [e for e in range(len(row)) if e not in removed]
+        candidates = [e for e in range(len(row)) if e not in removed and (e in answers or takes(collection, q, e))]
         placed = {e for p, e, _ in qrels if p == q} | {e for p, e in judged if p == q}
         for e in sorted(placed):
             others = [c for c in candidates if c not in answers and c != e]
@@ -35,6 +35,16 @@ def obvious(collection, scores, filtered_by, depth, judged):
         candidates.sort(key=lambda e, row=row: (row[e], order[e]), reverse=True)
         run += [(q, e, float(row[e])) for e in candidates[:depth]]
     return ranks, run
+
+
+def takes(collection, question, entity):
+    """Whether an entity is one that the side of the question's relation takes."""
+    own = collection.candidates
+    if own is None:
+        return True
+    rows = list(zip((own.place // 2).tolist(), own.entity.tolist(), strict=True))
+    relation = int(collection.questions.relation[question])
+    return (relation, entity) in rows or all(of != relation for of, _ in rows)
 
 
 def rank_rows(ranks):
@@ -59,7 +69,10 @@ def worlds(draw):
     scores = rng.choice(values, (n_questions, n_entities)).astype(draw(st.sampled_from(["f2", "f4", "f8"])))
     blocks = np.array_split(rng.permutation(n_questions), draw(st.integers(1, 3)))
     filtered_by = draw(st.sets(st.sampled_from(SPLITS)))
-    return collection_of(n_questions, n_entities, grades, filtered), scores, filtered_by, judged, blocks
+    share = draw(st.sampled_from([None, 0.1, 0.6]))
+    places = [(relation, e) for relation in range(2) for e in range(n_entities)]
+    candidates = None if share is None else {place for place in places if rng.random() < share}
+    return collection_of(n_questions, n_entities, grades, filtered, candidates), scores, filtered_by, judged, blocks
 
 
 def judged_qrels(collection, pairs):

@@ -59,7 +59,8 @@ def test_every_field_equals_that_of_numpy(device_name, world, dtype, depth, seed
     # rows and columns of the system: questions and entities of the collection, and some that it lacks
     n_rows, n_columns = n_questions + int(rng.integers(3)), n_entities + int(rng.integers(3))
     rows, columns = rng.permutation(n_rows), rng.permutation(n_columns)
-    asked = [("tail", f"e{q}" if q < n_questions else f"x{q}", "r") for q in rows]
+    relations = list(collection.relations)
+    asked = [("tail", f"e{q}" if q < n_questions else f"x{q}", relations[q % len(relations)]) for q in rows]
     labels = [f"e{e}" if e < n_entities else f"x{e}" for e in columns]
     whole = scores[torch.tensor(rows % n_questions)][:, torch.tensor(columns % n_entities)]
     host = whole.float().numpy() if dtype == "bfloat16" else whole.numpy()

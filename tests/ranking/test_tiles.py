@@ -43,7 +43,9 @@ def world(rng, n_questions, n_entities):
     grades = {pair: int(rng.integers(0, 2)) for pair in pairs if rng.random() < 0.2}
     grades |= {(q, int(rng.integers(n_entities))): 1 for q in range(n_questions)}
     filtered = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.1}
-    return collection_of(n_questions, n_entities, grades, filtered)
+    share = rng.choice([0.1, 0.6])
+    candidates = {(relation, e) for relation in range(2) for e in range(n_entities) if rng.random() < share}
+    return collection_of(n_questions, n_entities, grades, filtered, candidates if rng.random() < 0.5 else None)
 
 
 def model(rng, collection, comparison, n_unknown=0, n_extra=0, dtype=np.float32):
@@ -55,7 +57,7 @@ def model(rng, collection, comparison, n_unknown=0, n_extra=0, dtype=np.float32)
     labels = [labels[place] for place in rng.permutation(len(labels))]
     E = rng.integers(-2, 3, (len(labels), 4)).astype(dtype)
     b = rng.integers(-1, 2, len(labels)).astype(dtype) if rng.random() < 0.5 else None
-    R = rng.normal(size=(1, 4)).round(1)
+    R = rng.normal(size=(len(collection.relations), 4)).round(1)
     queries = [lambda anchor, relation, sign=sign: E[anchor] * R[relation] * sign for sign in (1, -1)]
     return Factors("made", Vocabulary.of(labels), collection.relations, E, b, *queries, comparison)
 
@@ -204,7 +206,7 @@ def wide_model(rng, collection, change):
     """Factors in float64 of any numbers, changed, and the matrix of their scores in float64."""
     E, b = rng.normal(size=(len(collection.entities), 4)), rng.normal(size=len(collection.entities))
     E, b = change(E, b)
-    R = rng.normal(size=(1, 4))
+    R = rng.normal(size=(len(collection.relations), 4))
     queries = [lambda anchor, relation, sign=sign: R[relation] * np.cos(anchor + sign)[:, None] for sign in (1, -1)]
     factors = Factors("made", collection.entities, collection.relations, E, b, *queries)
     questions = collection.questions

@@ -46,6 +46,21 @@ def read_openke(path: PathLike) -> Triples:
     return _triples(lines, "htr", "3 numbers (head tail relation)", labels, count)
 
 
+def read_openke_lists(path: PathLike) -> tuple[pa.StringArray, NDArray[np.bool_], pa.StringArray]:
+    """Read OpenKE's ``type_constrain.txt``: the relation, whether it is of heads, and the entity of each row, (n,)."""
+    entities, relations = (_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES)
+    count, lines = _counted(Lines.read(path), "relations")
+    _require_count(lines, 2 * count, len(lines.rows), "lines, two for each relation")
+    rows = [[int(text) if text.isdigit() else -1 for text in line.data.split()] for line in lines.rows]
+    for row, line in zip(rows, lines.rows, strict=True):
+        of, n, *own = row if len(row) > 1 else [-1, 0]
+        if n != len(own) or not (0 <= of < len(relations) and all(0 <= code < len(entities) for code in own)):
+            raise line.error("expected the number of a relation, how many entities follow, and their numbers")
+    place = np.repeat(np.arange(len(rows)), [len(row) - 2 for row in rows])
+    codes = np.array([code for row in rows for code in row[2:]], np.int32)
+    return relations.decode(np.array([row[0] for row in rows])[place]), place % 2 == 0, entities.decode(codes)
+
+
 def read_libkge(path: PathLike) -> Triples:
     """Read the triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
     labels = [read_numbered_labels(beside(path, name)) for name in LIBKGE_DICTIONARIES]

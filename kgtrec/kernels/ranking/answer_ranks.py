@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.integer_keys import begins, is_among_sorted
-from kgtrec.kernels.ranking.pairs import Index, Pairs
+from kgtrec.kernels.ranking.pairs import Aside, Index, Pairs, aside_counts
 
 Scores = NDArray[Any]
 
@@ -51,7 +51,7 @@ class Counts:
     score: Scores  # (n,) the pair's own score, in the block's type
 
 
-def count_above_and_tied(scores: Scores, pairs: Pairs, uncounted: Pairs) -> Counts:
+def count_above_and_tied(scores: Scores, pairs: Pairs, uncounted: Aside) -> Counts:
     """Return how many entities of a pair's row score higher, and the same, without some of the row's entities.
 
     Everything in the row is counted first and the left-out entities are then subtracted, so that the block is neither
@@ -63,7 +63,7 @@ def count_above_and_tied(scores: Scores, pairs: Pairs, uncounted: Pairs) -> Coun
         A block of scores, higher is better.
     pairs : Pairs of (n,)
         Those to rank. A pair never counts itself.
-    uncounted : Pairs of (m,), sorted by (row, entity), each pair once
+    uncounted : Pairs of (m,), sorted by (row, entity), each pair once; or a mask, (n_rows, n_entities)
         Entities that are not counted in their row: filtered ones and other answers.
 
     Returns
@@ -89,11 +89,14 @@ def count_above_and_tied(scores: Scores, pairs: Pairs, uncounted: Pairs) -> Coun
     return without_themselves(above, tied, own, pairs, uncounted, scores.shape)
 
 
-def without_themselves(above: Index, tied: Index, own: Scores, pairs: Pairs, uncounted: Pairs, shape: Any) -> Counts:
+def without_themselves(above: Index, tied: Index, own: Scores, pairs: Pairs, uncounted: Aside, shape: Any) -> Counts:
     """Counts of pairs, of which each is still among its own tied candidates unless it is set aside."""
     n_rows, width = shape
-    counts_itself = ~is_among_sorted(*(own.row * width + own.entity for own in (pairs, uncounted)))
-    n_uncounted = np.bincount(uncounted.row, minlength=n_rows)[pairs.row]
+    if isinstance(uncounted, Pairs):
+        counts_itself = ~is_among_sorted(*(own.row * width + own.entity for own in (pairs, uncounted)))
+    else:
+        counts_itself = ~uncounted[pairs]
+    n_uncounted = aside_counts(uncounted, n_rows)[pairs.row]
     return Counts(
         above=above.astype(np.int32),
         tied=(tied - counts_itself).astype(np.int32),
@@ -102,7 +105,7 @@ def without_themselves(above: Index, tied: Index, own: Scores, pairs: Pairs, unc
     )
 
 
-def count_against(scores: Scores, row: Index, own: Scores, uncounted: Pairs) -> tuple[Index, Index]:
+def count_against(scores: Scores, row: Index, own: Scores, uncounted: Aside) -> tuple[Index, Index]:
     """Return how many entities of a row score higher than a value, and the same, without some of the row's entities.
 
     The counts of several blocks, each with other entities of the same questions, add up.
@@ -114,7 +117,7 @@ def count_against(scores: Scores, row: Index, own: Scores, uncounted: Pairs) -> 
     row : (n,) int array, ascending
     own : (n,) array of the block's type
         The value to compare a row with.
-    uncounted : Pairs of (m,), sorted by (row, entity), each pair once
+    uncounted : Pairs of (m,), sorted by (row, entity), each pair once; or a mask, (n_rows, n_entities)
         Entities that are not counted in their row.
 
     Returns
@@ -129,6 +132,12 @@ def count_against(scores: Scores, row: Index, own: Scores, uncounted: Pairs) -> 
     >>> int(above[0]), int(tied[0])
     (2, 2)
     """
+    if not isinstance(uncounted, Pairs):
+        # what is left out becomes the lowest score, which is above nothing, and ties with it alone
+        kind = scores.dtype
+        lowest = kind.type(-np.inf if kind.kind == "f" else np.iinfo(kind).min)
+        above, tied = _counts_in_whole_rows(np.where(uncounted, lowest, scores), row, own)
+        return above, tied - np.where(own == lowest, aside_counts(uncounted, len(scores))[row], 0)
     above, tied = _counts_in_whole_rows(scores, row, own)
     aside_above, aside_tied = _counts_in_groups(uncounted.row, scores[uncounted], row, own)
     return above - aside_above, tied - aside_tied

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.kernels.integer_keys import begins
 from kgtrec.kernels.ranking.answer_ranks import Counts, ScoreError, without_themselves
-from kgtrec.kernels.ranking.pairs import Index, Pairs
+from kgtrec.kernels.ranking.pairs import Aside, Index, Pairs, aside_counts, aside_of_rows
 from kgtrec.kernels.ranking.top_k import TopK
 
 Tensor = Any
@@ -91,7 +91,7 @@ class DeviceRanker:
         self._sent: dict[Any, list[Tensor | None]] = {}
 
     def rank(
-        self, scores: Tensor, pairs: Pairs, uncounted: Pairs, k: int, left_out: Pairs
+        self, scores: Tensor, pairs: Pairs, uncounted: Aside, k: int, left_out: Aside
     ) -> tuple[Counts, TopK | None]:
         """Counts of the pairs, and the best ``k`` of each row.
 
@@ -101,11 +101,11 @@ class DeviceRanker:
             A block of scores, higher is better; 64-bit integers within +-2**53.
         pairs : Pairs of (n,)
             Those to place. A pair never counts itself.
-        uncounted : Pairs of (m,), sorted by (row, entity), each pair once
+        uncounted : Pairs of (m,), sorted by (row, entity), each pair once; or a mask, (n_rows, n_entities)
             Entities that are not counted in their row.
         k : int
             Length of a list; 0 for no lists.
-        left_out : Pairs of (l,), each pair once
+        left_out : Pairs of (l,), each pair once; or a mask
             Entities that are not listed in their row.
 
         Returns
@@ -145,7 +145,7 @@ class DeviceRanker:
         counts = without_themselves(above, tied, own, pairs, uncounted, (n_rows, width))
         if not k:
             return counts, None
-        n_listed = np.minimum(k, width - np.bincount(left_out.row, minlength=n_rows))
+        n_listed = np.minimum(k, width - aside_counts(left_out, n_rows))
         is_listed = np.arange(k) < n_listed[:, None]
         best, score = columns[4:]
         return counts, TopK(np.repeat(np.arange(n_rows), n_listed), best[is_listed].astype(np.intp), score[is_listed])
@@ -172,9 +172,12 @@ def _sent(array: NDArray[Any], device: Any) -> Tensor:
     return sys.modules["torch"].tensor(array, device=device)
 
 
-def _flat(pairs: Pairs, first: int, chunk: Tensor) -> Tensor:
-    """Places of pairs in the flattened chunk, whose first row is ``first``."""
-    row, entity = pairs.of_rows(first, first + len(chunk))
+def _flat(aside: Aside, first: int, chunk: Tensor) -> Tensor:
+    """Places of what is left out in the flattened chunk, whose first row is ``first``."""
+    own = aside_of_rows(aside, first, first + len(chunk))
+    if not isinstance(own, Pairs):
+        return _sent(own, chunk.device).view(-1).nonzero().view(-1)
+    row, entity = own
     return _sent(row * chunk.shape[1] + entity, chunk.device)
 
 

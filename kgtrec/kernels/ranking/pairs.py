@@ -26,3 +26,19 @@ class Pairs(NamedTuple):
         """
         low, high = np.searchsorted(self.row, [first, last])
         return Pairs(self.row[low:high] - first, self.entity[low:high])
+
+
+#: entities of the rows of a block that are left out: pairs, or where they are many a mask, (n_rows, n_entities)
+Aside = Pairs | NDArray[np.bool_]
+
+
+def aside_of_rows(aside: Aside, first: int, last: int) -> Aside:
+    """Take those of some rows that follow each other, as :meth:`Pairs.of_rows`."""
+    return aside.of_rows(first, last) if isinstance(aside, Pairs) else aside[first:last]
+
+
+def aside_counts(aside: Aside, n_rows: int) -> NDArray[np.intp]:
+    """Count them by row, (n_rows,)."""
+    if isinstance(aside, Pairs):
+        return np.bincount(aside.row, minlength=n_rows)
+    return np.count_nonzero(aside, axis=1)

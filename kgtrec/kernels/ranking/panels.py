@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.ranking.comparisons import Comparison
-from kgtrec.kernels.ranking.pairs import Pairs
+from kgtrec.kernels.ranking.pairs import Aside, Pairs
 from kgtrec.kernels.rows import LargeArray
 
 PANEL = 1024  # entities
@@ -118,7 +118,7 @@ def tied_by_rounding(
     entity: NDArray[np.integer],
     pairs: Pairs,
     own: NDArray[np.float32],
-    uncounted: Pairs,
+    uncounted: Aside,
 ) -> NDArray[np.int64]:
     """Return how many entities score the same as an answer in float32 alone, as they do not in float64.
 
@@ -136,7 +136,7 @@ def tied_by_rounding(
         With entities as in ``entity``, which may be in other columns than these.
     own : (n,) float32 array
         The score of each pair.
-    uncounted : Pairs of (m,) rows and columns
+    uncounted : Pairs of (m,) rows and columns, or a mask of them
         Entities that are not counted in their row.
 
     Returns
@@ -154,8 +154,11 @@ def tied_by_rounding(
     """
     row, tied = pairs.row, np.zeros(len(pairs.row), np.int64)
     rows, place = np.unique(row, return_inverse=True)
-    is_here = np.isin(uncounted.row, rows)
-    aside_row, aside_column = np.searchsorted(rows, uncounted.row[is_here]), uncounted.entity[is_here]
+    if isinstance(uncounted, Pairs):
+        is_here = np.isin(uncounted.row, rows)
+        aside_row, aside_column = np.searchsorted(rows, uncounted.row[is_here]), uncounted.entity[is_here]
+    else:
+        aside_row, aside_column = np.nonzero(uncounted[rows])
     own_wide = np.full(len(row), -np.inf)
     is_known = pairs.entity < len(vectors)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.ranking.answer_ranks import Scores, contiguous, order_code, strip_rows
-from kgtrec.kernels.ranking.pairs import Index, Pairs
+from kgtrec.kernels.ranking.pairs import Aside, Index, aside_counts, aside_of_rows
 
 # One score in this many is sampled for the threshold. A larger sample costs more than its tighter threshold saves.
 _SAMPLE_EVERY = 16
@@ -26,7 +26,7 @@ class TopK(NamedTuple):
     score: Scores  # (m,) in the block's type
 
 
-def top_k(scores: Scores, k: int, left_out: Pairs, tie_order: NDArray[np.int32]) -> TopK:
+def top_k(scores: Scores, k: int, left_out: Aside, tie_order: NDArray[np.int32]) -> TopK:
     """The ``k`` best entities of each row, score descending; equal scores by ``tie_order`` descending.
 
     Only the few scores above a threshold from a sample of the row are sorted. If they are too few, the whole row is
@@ -38,7 +38,7 @@ def top_k(scores: Scores, k: int, left_out: Pairs, tie_order: NDArray[np.int32])
         A block of scores, higher is better.
     k : int
         Length of a list; a row with fewer candidates gives them all.
-    left_out : Pairs of (m,), each pair once
+    left_out : Pairs of (m,), each pair once; or a mask, (n_rows, n_entities)
         Entities that are not candidates in their row.
     tie_order : (n_entities,) int array
         Each entity's order among equal scores, a permutation; the highest comes first.
@@ -50,6 +50,7 @@ def top_k(scores: Scores, k: int, left_out: Pairs, tie_order: NDArray[np.int32])
 
     Examples
     --------
+    >>> from kgtrec.kernels.ranking.pairs import Pairs
     >>> none = Pairs(np.zeros(0, np.intp), np.zeros(0, np.intp))
     >>> best = top_k(np.array([[1.0, 5.0, 5.0, 2.0]]), 3, none, np.arange(4, dtype=np.int32))
     >>> best.entity.tolist()
@@ -63,7 +64,7 @@ def top_k(scores: Scores, k: int, left_out: Pairs, tie_order: NDArray[np.int32])
     parts = []
     for first in range(0, len(scores), step):
         strip = contiguous(scores[first : first + step])
-        through = _let_through(strip, k, left_out.of_rows(first, first + step), passes[: len(strip)])
+        through = _let_through(strip, k, aside_of_rows(left_out, first, first + step), passes[: len(strip)])
         row, entity = _sorted_lists(strip, k, *through, tie_key, at_place)
         row += first
         parts.append((row, entity, scores[row, entity]))
@@ -86,6 +87,7 @@ class RunningTopK:
 
     Examples
     --------
+    >>> from kgtrec.kernels.ranking.pairs import Pairs
     >>> running, none = RunningTopK(1, 2, np.arange(4, dtype=np.int32)), Pairs(*np.zeros((2, 0), np.intp))
     >>> running.add(np.array([[1.0, 5.0]]), np.array([0, 1]), none)
     >>> running.add(np.array([[5.0, 2.0]]), np.array([2, 3]), none)
@@ -99,7 +101,7 @@ class RunningTopK:
         self._n_added = 0  # since then
         self._floor: Scores | None = None  # (n_rows,) a score that k entities of the row reach; None: not all rows have
 
-    def add(self, scores: Scores, entity: Index, left_out: Pairs) -> None:
+    def add(self, scores: Scores, entity: Index, left_out: Aside) -> None:
         """Take in a piece.
 
         Parameters
@@ -108,7 +110,7 @@ class RunningTopK:
             The pieces of one block have one type.
         entity : (n_columns,) int array
             What the columns are about; no entity comes twice.
-        left_out : Pairs of (m,) rows and columns, each pair once
+        left_out : Pairs of (m,) rows and columns, each pair once; or a mask of them
             Entities that are not candidates in their row.
         """
         if self._floor is None:
@@ -121,7 +123,7 @@ class RunningTopK:
         for first in range(0, len(scores), step):
             strip = scores[first : first + step]
             flags = strip >= self._floor[first : first + step, None]
-            flags[left_out.of_rows(first, first + step)] = False
+            flags[aside_of_rows(left_out, first, first + step)] = False
             row, column = np.nonzero(flags)
             self._add(TopK(row + first, entity[column], strip[row, column]))
 
@@ -178,7 +180,7 @@ class RunningTopK:
             self._floor = best.score[self.k - 1 :: self.k]
 
 
-def _let_through(strip: Scores, k: int, left_out: Pairs, flags: NDArray[np.bool_]) -> tuple[Index, Index]:
+def _let_through(strip: Scores, k: int, left_out: Aside, flags: NDArray[np.bool_]) -> tuple[Index, Index]:
     """Positions in the strip of candidates that include each row's best k and all ties at the cut, and their rows.
 
     Parameters
@@ -194,7 +196,7 @@ def _let_through(strip: Scores, k: int, left_out: Pairs, flags: NDArray[np.bool_
     """
     n_rows, width = strip.shape
     ends = np.arange(n_rows + 1) * width
-    n_left_out = np.bincount(left_out.row, minlength=n_rows)
+    n_left_out = aside_counts(left_out, n_rows)
     # entities left out may be the best of the row, so the threshold must allow for them too
     wanted = k + n_left_out
     if width < _LEAST_WIDTH or 4 * k > width:

@@ -104,6 +104,31 @@ def fits_observed(
     return _answers(filled, akin, size > 0, entity, slot)
 
 
+def sharing_types(
+    entity: Codes, slot: Codes, *, types_of_entities: tuple[Codes, Codes], shape: tuple[int, int, int]
+) -> tuple[Codes, Codes]:
+    """Find the entities that share a type with one of those that fill a slot: entity and slot, each pair once.
+
+    Parameters
+    ----------
+    entity, slot : (n,) int arrays
+        Which entities fill which slots.
+    types_of_entities, shape
+        As for :func:`fits_types`.
+
+    Examples
+    --------
+    >>> types = np.array([0, 1, 2]), np.array([0, 0, 1])  # entities 0 and 1 are of one type
+    >>> entity, slot = sharing_types(np.array([0]), np.array([0]), types_of_entities=types, shape=(3, 1, 2))
+    >>> sorted(entity.tolist()), slot.tolist()
+    ([0, 1], [0, 0])
+    """
+    n_entities, n_slots, n_types = shape
+    of_entity = _incidence(*types_of_entities, (n_entities, n_types))
+    slots, entities = (_incidence(slot, entity, (n_slots, n_entities)) @ of_entity @ of_entity.T).nonzero()
+    return entities, slots
+
+
 def _incidence(row: Codes, column: Codes, shape: tuple[int, int]) -> sparse.csr_array:
     """A matrix with a 1 at each of the places."""
     from scipy import sparse
