@@ -48,23 +48,19 @@ def _padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % _WORD)
 
 
-def _whole(column: NDArray[Any]) -> tuple[dict[str, Any], bytes]:
+def _whole(column: NDArray[Any], *, in_planes: bool = True) -> tuple[dict[str, Any], bytes]:
     """Numbers of the narrowest type that has room, or their differences modulo its size if these compress better.
 
-    All lowest bytes come first, then all of the next.
+    ``in_planes``: all lowest bytes come first, then all of the next.
     """
-    kind, whole = _narrow(column)
-    steps = np.diff(whole, prepend=whole.dtype.type(0))
-    planes, of_steps = (np.ascontiguousarray(own.view(np.uint8).reshape(-1, own.itemsize).T) for own in (whole, steps))
-    if _bits(of_steps) < _bits(planes):
-        return {"type": kind, "delta": True}, of_steps.tobytes()
-    return {"type": kind}, planes.tobytes()
-
-
-def _narrow(column: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     most = int(column.max(initial=0))
     kind, n_bytes = next((kind, n_bytes) for kind, n_bytes in _WHOLE.items() if most < 256**n_bytes)
-    return kind, column.ravel().astype(f"<u{n_bytes}")
+    whole = column.ravel().astype(f"<u{n_bytes}")
+    steps = np.diff(whole, prepend=whole.dtype.type(0))
+    planes, of_steps = (own.view(np.uint8).reshape(-1, n_bytes).T for own in (whole, steps))
+    is_delta = _bits(of_steps) < _bits(planes)
+    chosen = of_steps if is_delta else planes
+    return {"type": kind, **({"delta": True} if is_delta else {})}, (chosen if in_planes else chosen.T).tobytes()
 
 
 def _bits(planes: NDArray[np.uint8]) -> float:
@@ -83,9 +79,9 @@ def _floats(column: NDArray[np.float64]) -> tuple[dict[str, Any], bytes]:
     for decimals in range(_MOST_DECIMALS * bool(len(levels) and np.isfinite(levels).all())):
         steps = np.rint(levels * 10.0**decimals)
         if steps[-1] - steps[0] < _MOST_LEVELS and np.array_equal(steps / 10.0**decimals, levels):
-            kind, whole = _narrow((steps - steps[0])[codes])
-            return {"type": kind, "from": int(steps[0]), "decimals": decimals}, whole.tobytes()
+            head, data = _whole((steps - steps[0])[codes], in_planes=False)
+            return {**head, "from": int(steps[0]), "decimals": decimals}, data
     if len(levels) > _MOST_LEVELS:
         return {"type": "f64"}, column.astype("<f8").tobytes()
-    kind, whole = _narrow(codes)
-    return {"type": kind, "levels": len(levels)}, _padded(levels.astype("<f8").tobytes()) + whole.tobytes()
+    head, data = _whole(codes, in_planes=False)
+    return {**head, "levels": len(levels)}, _padded(levels.astype("<f8").tobytes()) + data
