@@ -213,7 +213,7 @@ def page(data: dict[str, Any], slices: dict[str, str]) -> str:
     text = json.dumps(data).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(template("explore.html")).render(
-        policy=policy, style=markup(style), script=markup(script), data=data, json=markup(text), slices=slices
+        policy=policy, style=markup(style), script=markup(script), page=data, data=markup(text), slices=list(slices.items())
     )
 
 

@@ -269,11 +269,9 @@
     view.append(heading(title), pair ? make("p", { class: "lead" }, pair.sentence) : "", make("dl", { class: "facts" }, ...facts.map(([what, value, interval]) =>
       make("div", {}, make("dt", {}, what), make("dd", {}, value, interval ? make("span", { class: "interval" }, interval) : null)))));
     const [up, down] = [1, -1].map((side) => both.reduce((total, row) => total + Math.max(0, side * parts[row]), 0));
-    if (adds && up + down > 0) {
-      let [n, reached] = [0, 0];
-      while (n < both.length && reached < 0.9 * (up + down)) reached += Math.abs(parts[both[n++]]);
+    if (pair && adds) {
       view.append(make("p", {}, `${a} has more on some questions, ${number(up, 4)} of the mean in all, and ${b} on others, ${number(down, 4)}; what remains is ${difference(up - down)}. `
-        + `${some(n, "question")} of ${count(both.length)} (${number((100 * n) / both.length, 1)}%) make 90% of the sum of the two.`));
+        + `${some(pair.n90, "question")} of ${count(both.length)} (${number((100 * pair.n90) / both.length, 1)}%) make 90% of the sum of the two.`));
     }
     view.append(make("div", { class: "figures" }, histogram(state, both), scatter(state, both)),
       listing(state, "The questions that make the difference", both, { caption: "In order of their influence on the mean.", size: 10 }));
@@ -453,7 +451,7 @@
       view.append(make("p", { class: "steps" }, step(rank - 1, "← more influential"), step(rank + 1, "less influential →"),
         `${count(rank + 1)} of ${count(N)} by influence on ${systems[state.a]} − ${systems[state.b]} in ${name}; moves the mean by ${difference(partOf(state, row))}.`));
     }
-    const known = [...own.known.keys()].map((at) => make("li", {}, nameOf(own.known[at]), note(own.split[at] ? "valid" : "train")));
+    const known = [...own.known.keys()].map((at) => make("li", {}, nameOf(own.known[at]), note(["train", "valid", "test"][own.split[at]])));
     view.append(known.length ? make("details", {}, make("summary", {}, `Known already: ${some(known.length, "answer")} in train and valid`), make("ul", { class: "known" }, ...known)) : make("p", { class: "note" }, "No answer is known from train or valid."));
     const boxes = systems.length < 3 ? [] : systems.map((system, s) => {
       const box = make("input", { type: "checkbox", id: `show-${s}`, checked: shown.includes(s) ? "" : null, disabled: s === state.a || s === state.b ? "" : null });
@@ -490,7 +488,7 @@
 
   function listOf(state, own, s) {
     const [{ list, score, tie }, { rank: exact }] = [own.lists[s], own.ranks[s]];
-    const scores = new Intl.NumberFormat("en-US", { minimumSignificantDigits: 5, maximumSignificantDigits: 5, useGrouping: false });
+    const decimals = Math.min(6, Math.max(0, ...[...score].map((each) => (String(each).split(".")[1] || "").length)));
     let rank = 0;
     const line = (at, place, end, kind = "") => {
       const codes = own.status.map((each) => each[at]);
@@ -502,7 +500,7 @@
       const isKnown = own.status[state.l][at] >= 7; // which ranks do not count
       const [before, after] = [place > 0 && tie[place - 1] === tie[place], tie[place + 1] === tie[place]];
       const bracket = { class: `number-cell${before || after ? " tied" : ""}${before ? "" : " tie-first"}${after ? "" : " tie-last"}` };
-      return line(at, isKnown ? "–" : String((rank += 1)), make("td", bracket, scores.format(score[place]).replace("-", "−"), before || after ? unseen(" tied") : null));
+      return line(at, isKnown ? "–" : String((rank += 1)), make("td", bracket, number(score[place], decimals), before || after ? unseen(" tied") : null));
     });
     const below = [...own.answer.keys()].filter((each) => !list.includes(own.answer[each])).sort((x, y) => (exact ? exact[x] - exact[y] : 0));
     for (const each of below) rows.push(line(own.answer[each], exact ? rankText(exact[each]) : "-", make("td", {}, note("below the list: exact rank")), "below "));
