@@ -170,7 +170,7 @@
 
   function table(title, columns, rows, { caption = "", size = 25, empty = "none" } = {}) {
     const [body, where] = [make("tbody"), make("span")];
-    const heads = columns.map(({ label, key, first }) => make("th", { scope: "col", class: key ? "number-cell" : null, "data-first": (key && first) || null }, label));
+    const heads = columns.map(({ label, key, first }) => make("th", { scope: "col", class: `${key ? "number-cell" : ""}${label.length < 25 ? " whole" : ""}`, "data-first": (key && first) || null }, label));
     const grid = make("table", { "aria-label": title }, make("thead", {}, make("tr", {}, ...heads)), body);
     const box = make("div", { class: "scroll", role: "region", "aria-label": `Table: ${title}`, tabindex: 0 }, grid);
     const card = make("div", { class: "card" }, make("h3", {}, title), caption ? make("p", { class: "caption" }, caption) : null, box);
@@ -208,7 +208,7 @@
     return card;
   }
 
-  const questionColumn = (state) => ({ label: "question", text: words, cell: (row) => make("span", {}, asked(state, row, words(row)), note(index.question.at(row))) });
+  const questionColumn = (state) => ({ label: "question", text: words, isLong: true, cell: (row) => make("span", {}, asked(state, row, words(row)), note(index.question.at(row))) });
 
   // questions with the values of a and b
   function listing(state, title, rows, options) {
@@ -227,7 +227,7 @@
   function overview(state, view) {
     const [measure, scores] = [measures[state.m], data.scores[state.l]];
     const value = (m, s) => valueText(scores[m][s].text);
-    view.append(heading("Overview"), make("p", { class: "lead" }, `${some(systems.length, "system")}, ${some(N, "question")}. ${labels[state.l].about}`));
+    view.append(heading("Overview"), make("p", { class: "lead" }, `${some(systems.length, "system")}. ${labels[state.l].name}: ${labels[state.l].about}`));
     const score = (m) => (_, s) => {
       const { text, interval, letters } = scores[m][s];
       return make("span", {}, make("span", { class: "value" }, text), make("span", { class: "groups" }, letters || ""), interval ? make("span", { class: "interval" }, interval) : null);
@@ -265,7 +265,7 @@
     const both = order.filter((row) => !Number.isNaN(gap(state, row)));
     const sides = [1, -1, 0].map((side) => both.filter((row) => Math.sign(gap(state, row)) * (higher ? 1 : -1) === side).length);
     const facts = [[`${a} better`, count(sides[0])], [`${b} better`, count(sides[1])], ["equal", count(sides[2])]];
-    if (pair) facts.unshift([`${a} − ${b}`, difference(pair.difference), pair.low === null ? "" : `[${difference(pair.low)}, ${difference(pair.high)}]`], ["p", pText(pair.p)]);
+    if (pair) facts.unshift([`${a} − ${b}`, difference(pair.difference), pair.low === null ? "" : `[${difference(pair.low)}, ${difference(pair.high)}]`]);
     view.append(heading(title), pair ? make("p", { class: "lead" }, pair.sentence) : "", make("dl", { class: "facts" }, ...facts.map(([what, value, interval]) =>
       make("div", {}, make("dt", {}, what), make("dd", {}, value, interval ? make("span", { class: "interval" }, interval) : null)))));
     const [up, down] = [1, -1].map((side) => both.reduce((total, row) => total + Math.max(0, side * parts[row]), 0));
@@ -280,15 +280,16 @@
   }
 
   function strata(state, pair, all) {
-    const [a, b, { digits, higher }, turn] = [systems[state.a], systems[state.b], measures[state.m], state.a < state.b ? 1 : -1];
+    const [a, b, { digits, higher, items }, turn] = [systems[state.a], systems[state.b], measures[state.m], state.a < state.b ? 1 : -1];
+    const weight = (row) => all.n[row] * Math.abs(all.difference[row]) || 0;
     const [first, second, wins, losses] = turn > 0 ? [all.first, all.second, all.wins, all.losses] : [all.second, all.first, all.losses, all.wins];
     const rows = [...all.pair.keys()].filter((row) => all.pair[row] === pair.place);
     const verdict = (row) => (all.p[row] < 0.05 ? `${all.difference[row] * turn > 0 === higher ? a : b} better` : "not settled");
     const value = (text) => number(text, digits);
-    return data.strata.map(({ kind, labels: names }, place) => [kind, names, rows.filter((row) => all.kind[row] === place)]).filter(([, , own]) => own.length)
+    return data.strata.map(({ kind, labels: names }, place) => [kind, names, rows.filter((row) => all.kind[row] === place).sort((x, y) => (names.length > 10 ? weight(y) - weight(x) : 0))]).filter(([, , own]) => own.length)
       .map(([kind, names, own]) => table(`By ${kind}`, [
-        { label: kind, cell: (row) => link(address(state, "find", { [`g.${kind}`]: names[all.group[row]] }), names[all.group[row]]) },
-        column("questions", (row) => all.n[row], count),
+        { label: kind, isLong: names.length > 10, cell: (row) => link(address(state, "find", { [`g.${kind}`]: names[all.group[row]] }), names[all.group[row]]) },
+        column(items, (row) => all.n[row], count),
         column(a, (row) => first[row], value),
         column(b, (row) => second[row], value),
         column(`${a} − ${b}`, (row) => turn * all.difference[row], difference),
@@ -301,7 +302,7 @@
 
   // Figures
 
-  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [440, 380, 64, 430, 14, 322];
+  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [440, 380, 78, 430, 14, 322];
   const TENS = [1, 10, 100, 1e3, 1e4, 1e5];
   const LINEAR = { to: (value) => value, back: (value) => value };
   const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -350,9 +351,8 @@
     const picture = framed(x, y, `${a} − ${b}: ${name} of a question`, "questions (square-root scale)", { role: "img", "aria-label": `Histogram of ${some(all.length, "difference")}; its numbers are below.` });
     const shown = [...bins.keys()].filter((at) => bins[at]);
     for (const at of shown) {
-      const system = (at >= half) === higher ? state.a : state.b;
       const size = { x: x.place(edge(at)) + 0.5, width: x.place(edge(at + 1)) - x.place(edge(at)) - 1, y: y.place(bins[at]), height: BOTTOM - y.place(bins[at]) };
-      const bar = draw("rect", { ...size, class: `fill-${(system % 8) + 1}` }, draw("title", {}, `${some(bins[at], "question")} from ${number(edge(at), 3)} to ${number(edge(at + 1), 3)}`));
+      const bar = draw("rect", { ...size, class: at >= half === higher ? "fill-1" : "fill-2" }, draw("title", {}, `${some(bins[at], "question")} from ${number(edge(at), 3)} to ${number(edge(at + 1), 3)}`));
       bar.addEventListener("click", () => { location.hash = range(at); });
       picture.append(bar);
     }
@@ -386,7 +386,7 @@
     picture.append(draw("line", { x1: x.place(low), y1: y.place(low), x2: x.place(high), y2: y.place(high), class: "diagonal" }));
     for (const [key, own] of dots) {
       const [[cx, cy], d] = [key.split(","), gap(state, rows[own[0]])];
-      const kind = d === 0 ? "none" : ((d > 0 === higher ? state.a : state.b) % 8) + 1;
+      const kind = d === 0 ? "none" : d > 0 === higher ? 1 : 2;
       picture.append(draw("circle", { cx, cy, r: 1.8 + 1.2 * Math.log10(own.length), class: `fill-${kind}`, "data-dot": key }));
     }
     const ring = draw("circle", { r: 8, class: "ring" });
@@ -417,7 +417,7 @@
       event.preventDefault();
       choose(now + step);
     });
-    return figure("What each of the two makes of a question", "A dot is a question, a larger one several (by the logarithm of their number); on the line both are equal. Click a dot, or move through the questions with the arrow keys; Enter opens one.", box, chosen);
+    return figure("What each of the two makes of a question", `A dot is a question, a larger one several (by the logarithm of their number). On the line both are equal, above it ${higher ? b : a} is better. Click a dot, or move through the questions with the arrow keys; Enter opens one.`, box, chosen);
   }
 
   // A question
@@ -426,10 +426,8 @@
   const status = (code) => make("span", { class: `status status-${code}` }, STATUS[code]);
   let rowByName;
 
-  function candidate(state, entity) {
-    const [label, name] = [entities.label.at(entity), entities.name.at(entity)];
-    return make("span", {}, link(address(state, "find", { text: label }), name || label), name && name !== label ? note(label) : null);
-  }
+  const named = (state, entity) => make("a", { href: address(state, "find", { text: entities.label.at(entity) }), title: entities.label.at(entity) }, nameOf(entity));
+  const candidate = (state, entity) => make("span", {}, named(state, entity), entities.name.at(entity) ? note(entities.label.at(entity)) : null);
 
   async function questionView(state, view) {
     rowByName = rowByName || new Map(rowsOf().map((each) => [index.question.at(each), each]));
@@ -464,7 +462,7 @@
     if (boxes.length) view.append(make("fieldset", { class: "choose" }, make("legend", {}, "Systems shown"), ...boxes));
     const listed = shown.filter((s) => own.lists[s].list);
     const codes = [...new Set(own.status.flatMap((each) => [...each]))].sort();
-    if (listed.length) view.append(make("p", { class: "legend" }, ...codes.map(status)), make("div", { class: "lists" }, ...listed.map((s) => listOf(state, own, s))));
+    if (listed.length) view.append(make("p", { class: "legend" }, ...codes.map(status), note("A bracket joins equal stored scores; the scores shown are rounded.")), make("div", { class: "lists" }, ...listed.map((s) => listOf(state, own, s, shown.indexOf(s)))));
     const ranked = shown.filter((s) => own.ranks[s].rank);
     const rank = (s) => (value, at) => {
       const { low, high } = own.ranks[s];
@@ -481,20 +479,20 @@
       view.append(table("Candidates with another label in another set", [{ label: "candidate", cell: (at) => candidate(state, own.pool[at]) },
         ...labels.map((label, l) => ({ label: label.name, cell: (at) => status(own.status[l][at]) })),
         ...listed.map((s) => column(`place: ${systems[s]}`, (at) => own.lists[s].list.indexOf(at) + 1 || NaN, count, "ascending"))],
-      [...own.pool.keys()].filter((at) => own.status.some((each) => each[at] !== own.status[0][at])), { empty: "none: the label sets agree on every candidate" }));
+      [...own.pool.keys()].filter((at) => own.status.some((each) => each[at] !== own.status[0][at]) && (own.status.some((each) => [2, 4].includes(each[at])) || listed.some((s) => own.lists[s].list.includes(at)))), { empty: "none: the label sets agree", caption: "Those in the lists, and those with a yes." }));
     }
     return title;
   }
 
-  function listOf(state, own, s) {
+  function listOf(state, own, s, column) {
     const [{ list, score, tie }, { rank: exact }] = [own.lists[s], own.ranks[s]];
     const decimals = Math.min(6, Math.max(0, ...[...score].map((each) => (String(each).split(".")[1] || "").length)));
     let rank = 0;
-    const line = (at, place, end, kind = "") => {
+    const line = (at, place, end) => {
       const codes = own.status.map((each) => each[at]);
       const others = codes.flatMap((code, l) => (code === codes[state.l] ? [] : [note(`${labels[l].name}: ${STATUS[code]}`)]));
-      return make("tr", { class: `${kind}row-${codes[state.l]}`, "data-entity": own.pool[at] }, make("td", { class: "number-cell" }, place),
-        make("th", { scope: "row" }, candidate(state, own.pool[at])), make("td", {}, status(codes[state.l]), ...others), end);
+      return make("tr", { class: `row-${codes[state.l]}`, "data-entity": own.pool[at] }, make("td", { class: "number-cell" }, place),
+        make("th", { scope: "row" }, named(state, own.pool[at])), make("td", {}, status(codes[state.l]), ...others), end);
     };
     const rows = [...list].map((at, place) => {
       const isKnown = own.status[state.l][at] >= 7; // which ranks do not count
@@ -503,10 +501,13 @@
       return line(at, isKnown ? "–" : String((rank += 1)), make("td", bracket, number(score[place], decimals), before || after ? unseen(" tied") : null));
     });
     const below = [...own.answer.keys()].filter((each) => !list.includes(own.answer[each])).sort((x, y) => (exact ? exact[x] - exact[y] : 0));
-    for (const each of below) rows.push(line(own.answer[each], exact ? rankText(exact[each]) : "-", make("td", {}, note("below the list: exact rank")), "below "));
+    const across = (text) => make("tr", { class: "below" }, make("td", { colspan: 4 }, note(text)));
+    if (below.length) rows.push(across("answers below the list, by exact rank (other answers do not count)"));
+    for (const each of below.slice(0, 5)) rows.push(line(own.answer[each], exact ? rankText(exact[each]) : "-", make("td")));
+    if (below.length > 5) rows.push(across(`and ${some(below.length - 5, "answer")} more; all are in the table of exact ranks`));
     const heads = ["place", "candidate", "label", "score"].map((text, at) => make("th", { scope: "col", class: at % 3 ? null : "number-cell" }, text));
     const grid = make("table", { "aria-label": `List of ${systems[s]}` }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
-    return make("section", { class: "card list" }, make("h3", { class: `system-${(s % 8) + 1}` }, systems[s]), make("div", { class: "scroll", role: "region", "aria-label": `List: ${systems[s]}`, tabindex: 0 }, grid));
+    return make("section", { class: "card list" }, make("h3", { class: `system-${(column % 8) + 1}` }, systems[s]), make("div", { class: "scroll", role: "region", "aria-label": `List: ${systems[s]}`, tabindex: 0 }, grid));
   }
 
   for (const [name, isOn] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
@@ -528,7 +529,8 @@
     const swapped = data.swapped.filter((each) => each.label === state.l && each.measure === state.m)
       .map((each) => make("li", {}, `${each.sentence} `, link(address(state, "labels", { a: each.a, b: each.b }), "The questions that do it")));
     view.append(heading(title), make("p", { class: "lead" }, labels[state.l].about),
-      table("How much changes, by system", [{ label: "system", cell: (s) => link(address(state, "labels", { a: s }), systems[s]) }, score(0), score(state.l), column("questions changed", (s) => changed[s].length, count)], systems.keys()),
+      table("How much changes, by system", [{ label: "system", cell: (s) => link(address(state, "labels", { a: s }), systems[s]) }, score(0), score(state.l), column("questions changed", (s) => changed[s].length, count)], systems.keys(),
+        { caption: `Each mean is over the questions of its label set: ${[0, state.l].map((l) => count(rowsOf().filter((row) => !Number.isNaN(valueOf(state, state.a, row, l))).length)).join(" and ")}.` }),
       make("div", { class: "card" }, make("h3", {}, "Pairs in another order"), swapped.length ? make("ul", {}, ...swapped) : make("p", {}, `None in ${name}.`)));
     const responsible = (row) => {
       const cell = make("span", {}, "…");
