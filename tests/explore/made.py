@@ -151,7 +151,7 @@ def _small(totals: Any, values: Any, n_questions: int, relations: list[str]) -> 
                         "a": a, "b": b, "label": label, "measure": measure, "difference": d, "low": d - 0.01, "high": d + 0.01,
                         "p": 0.001 if is_clear else 0.4, "better": (0 if d > 0 else 1) if is_clear else -1,
                         "wins": int((first > second).sum()), "losses": int((first < second).sum()), "ties": int((first == second).sum()),
-                        "sentence": f"{verdict}: {SYSTEMS[a]} minus {SYSTEMS[b]} is {d:.4f}.",
+                        "n90": _n90(first - second), "sentence": f"{verdict}: {SYSTEMS[a]} minus {SYSTEMS[b]} is {d:.4f}.",
                     })  # fmt: skip
     return {
         "format": 1,
@@ -190,6 +190,11 @@ def _small(totals: Any, values: Any, n_questions: int, relations: list[str]) -> 
     }  # fmt: skip
 
 
+def _n90(parts: Any) -> int:
+    sizes = np.sort(np.abs(np.nan_to_num(parts)))[::-1]
+    return int(np.searchsorted(np.cumsum(sizes), 0.9 * sizes.sum() - 1e-12) + 1)
+
+
 def _strata(pairs: list[dict[str, Any]], values: Any, index: dict[str, Any]) -> dict[str, Any]:
     rows = []
     kinds = {**{kind: index[f"stratum.{kind}"] for kind in KINDS}, "relation": index["relation"]}
@@ -200,10 +205,12 @@ def _strata(pairs: list[dict[str, Any]], values: Any, index: dict[str, Any]) -> 
                 where = (group_of == group) & ~np.isnan(first) & ~np.isnan(second)
                 a, b = first[where], second[where]
                 d = a.mean() - b.mean()
-                rows.append((row, kind, group, where.sum(), a.mean(), b.mean(), d, min(1, 0.01 / abs(d)), (a > b).sum(), (a < b).sum()))  # fmt: skip
+                rows.append((row, kind, group, where.sum(), a.mean(), b.mean(), d, min(1, 0.01 / max(abs(d), 1e-9)), (a > b).sum(), (a < b).sum()))  # fmt: skip
     names = ("pair", "kind", "group", "n", "first", "second", "difference", "p", "wins", "losses")
     types = (np.uint16, np.uint8, np.uint16, np.uint32, *[np.float64] * 4, np.uint32, np.uint32)
-    return {name: np.array(column, kind) for name, kind, column in zip(names, types, zip(*rows, strict=True), strict=True)}
+    return {
+        name: np.array(column, kind) for name, kind, column in zip(names, types, zip(*rows, strict=True), strict=True)
+    }
 
 
 def page(data: dict[str, Any], slices: dict[str, str]) -> str:
@@ -213,7 +220,12 @@ def page(data: dict[str, Any], slices: dict[str, str]) -> str:
     text = json.dumps(data).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(template("explore.html")).render(
-        policy=policy, style=markup(style), script=markup(script), page=data, data=markup(text), slices=list(slices.items())
+        policy=policy,
+        style=markup(style),
+        script=markup(script),
+        page=data,
+        data=markup(text),
+        slices=list(slices.items()),
     )
 
 
