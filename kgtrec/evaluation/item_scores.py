@@ -114,8 +114,7 @@ def item_scores(
         for measure in inputs.measures:
             items[measure.label].append(as_terms(measure, inputs.items_of(measure, matched), matched.name))
     return {
-        measure.label: stacked(measure, tuple(names), items[measure.label], inputs.qrels)
-        for measure in inputs.measures
+        measure.label: stacked(measure, tuple(names), items[measure.label], inputs.qrels) for measure in inputs.measures
     }
 
 
@@ -148,7 +147,7 @@ def scored_items(
 
 
 def as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
-    """ItemValues from whose values the measure is aggregated directly."""
+    """Return items from whose values the measure is aggregated directly."""
     record = measure.record
     if items.open_ranks is not None:
         raise MeasureError(
@@ -174,6 +173,7 @@ def as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
 
 
 def stacked(measure: AnyMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels) -> ItemScores:
+    """Return the items of several systems, as :func:`as_terms` gives each, checked to be the same ones."""
     first = several[0]
     for name, items in zip(names, several, strict=True):
         if not np.array_equal(items.question, first.question):

@@ -29,7 +29,6 @@ from kgtrec.explore.numbers import (
     StratumTests,
     exact_ranks,
     pairs_of,
-    per_question,
     scored_systems,
     strata_of,
 )
@@ -37,6 +36,7 @@ from kgtrec.explore.page import to_page
 from kgtrec.explore.slices import packed
 from kgtrec.explore.systems import NamedSystem, named_systems
 from kgtrec.explore.texts import letters, pair_rows, score_text, swapped_rows
+from kgtrec.meta.comparison import per_question
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,13 +63,14 @@ class Exploration(Result):
         return f"<Exploration: {len(self.systems)} systems, {len(self.numbering):,} questions>"
 
     def values(self, label: int, measure: str) -> tuple[Floats, Floats]:
-        """Return (systems, questions) values and (questions,) weights, as ``per_question``; NaN where there are none."""
+        """Return (systems, questions) values and (questions,) weights, as ``per_question`` gives them."""
         n = len(self.numbering)
         scored = self.scored.get((label, measure))
         if scored is None:
             return np.full((len(self.systems), n), np.nan), np.zeros(n)
-        row = self.numbering.question[self.numbering.collection.topics_of(self.labels[label].qrels.questions)]
-        return per_question(scored, row, n)
+        items = scored.items
+        row = self.numbering.question[self.numbering.collection.topics_of(items.questions)]
+        return per_question(items, row[items.question], n)
 
     def influences(self, label: int, measure: str, first: int, second: int) -> Floats:
         """Return, (questions,), what each question adds to the difference of two systems; NaN where it has no items.
@@ -84,15 +85,12 @@ class Exploration(Result):
         """Return ``scores``, a row per label set, system and measure, and ``pairs``, the tests of all pairs."""
         keys = list(self.scored)
         n = len(self.systems)
-        total, low, high = (
-            np.concatenate([part(self.scored[key]) for key in keys])
-            for part in (lambda own: own.total, lambda own: own.ends[0], lambda own: own.ends[1])
-        )
+        low, high = np.concatenate([own.ends for own in self.scored.values()], axis=1)
         data = {
             "labels": labels_of([self.labels[label].name for label, _ in keys for _ in range(n)]),
             "system": labels_of([*self.systems] * len(keys)),
             "measure": labels_of([measure for _, measure in keys for _ in range(n)]),
-            "value": total,
+            "value": np.concatenate([own.total for own in self.scored.values()]),
             "low": low,
             "high": high,
             "groups": labels_of([each for key in keys for each in letters(self.scored[key], self.pairs.get(key))]),
@@ -114,7 +112,7 @@ class Exploration(Result):
         data = pa.table(
             {name: labels_of(of[name]) if name in of else pa.array([row[name] for row in rows]) for name in names}
         )
-        forms = {"difference": "difference", "low": "difference", "high": "difference", "p": "p"}
+        forms: dict[str, Any] = {"difference": "difference", "low": "difference", "high": "difference", "p": "p"}
         shown = {"n90": "questions that make 90%", "p": "p, Holm", "low": f"{100 * CONFIDENCE:g}% from", "high": "to"}
         columns = tuple(Column(name, shown.get(name, ""), form=forms.get(name, "number")) for name in names)
         return Table("pairs", "Pairs of systems", "differences are first minus second", data, columns)
@@ -136,7 +134,8 @@ class Exploration(Result):
         if code < 0:
             ids = collection.questions.ids
             raise KgtrecError(
-                f"expected a question of the collection, such as {ids[0]}, found {legible(label)!r}{nearest(label, ids)}"
+                f"expected a question of the collection, such as {ids[0]}, found {legible(label)!r}"
+                f"{nearest(label, ids)}"
             )
         row = int(numbering.question[code])
         block, labels = self.candidates.block(row, row + 1), numbering.all_labels()
@@ -391,8 +390,8 @@ def explore(
                 lists[place] = kept_lists(run, numbering, depth)
             yield system, run
 
-    scored = scored_systems(given, loaded(), sets, jobs)
-    found = {}
+    scored = scored_systems(given, loaded(), len(named), sets, jobs)
+    found: dict[tuple[int, str], Pairs] = {}
     for at in range(len(sets)):
         own = {measure: each.items for (label, measure), each in scored.items() if label == at}
         found |= {(at, measure): each for measure, each in pairs_of(own).items()}

@@ -100,10 +100,9 @@ def _named(labels: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(labels, Mapping):
         yield from labels.items()
         return
-    several = [labels] if isinstance(labels, str | os.PathLike | Qrels | Campaign) else list(labels or ())
+    several: list[Any] = [labels] if isinstance(labels, str | os.PathLike | Qrels | Campaign) else list(labels or ())
     for place, given in enumerate(several, 2):
-        is_path = isinstance(given, str | os.PathLike)
-        yield (Path(given).resolve().name if is_path else f"labels {place}"), given
+        yield Path(given).resolve().name if isinstance(given, str | os.PathLike) else f"labels {place}", given
 
 
 def _read(collection: Collection, name: str, given: Any) -> LabelSet:
@@ -127,8 +126,8 @@ def _of_campaign(name: str, campaign: Campaign, collection: Collection) -> Label
     rows = np.unique(asked.matches(pooled.is_head, pooled.relation, pooled.anchor)[1])
     if len(rows) < len(pool.questions):
         raise CollectionError(
-            f"expected a campaign about questions of the collection, found {len(pool.questions) - len(rows):,} others of "
-            f"{len(pool.questions):,}"
+            f"expected a campaign about questions of the collection, found "
+            f"{len(pool.questions) - len(rows):,} others of {len(pool.questions):,}"
         )
     qrels = with_judgements(collection, pool, decisions).qrels.of_questions(rows)
     whole = LabelSet.of(name, qrels, collection)

@@ -91,13 +91,13 @@ def rounded(score: Floats) -> Floats:
     """
     known = score[np.isfinite(score)]
     span = float(np.ptp(known)) if len(known) else 0.0
-    decimals = 4 if span == 0 else int(np.clip(np.ceil(np.log10(_STEPS / span)), -300, 300))
+    decimals = 4 if span == 0 else int(np.clip(np.ceil(np.log10(_STEPS / span)), 0, 300))
     return np.round(score, decimals) + 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """All candidates that are listed, judged or answers, sorted by question and entity, and where each list has them."""
+    """All candidates that are listed, judged or answers, sorted by question and entity, and where lists have them."""
 
     key: Keys  # (n,) question * width + entity
     width: int
@@ -139,11 +139,11 @@ class Candidates:
         order = np.lexsort((filtered.split, known))
         known, split = known[order], filtered.split[order].astype(np.uint8)
         status = []
-        for label, own in zip(labels, said, strict=True):
+        for label, pairs in zip(labels, said, strict=True):
             column = np.full(len(key), UNJUDGED, np.uint8)
             among = np.flatnonzero(is_among_sorted(key, known))
             column[among] = KNOWN + np.minimum(split[np.searchsorted(known, key[among])], 1)
-            column[np.searchsorted(key, own)] = label.status
+            column[np.searchsorted(key, pairs)] = label.status
             status.append(column)
         answer = key[np.isin(status, ANSWERS).any(axis=0)]
         rank = {}
@@ -199,7 +199,10 @@ class Candidates:
         rows = slice(at[0], at[-1])
         columns |= {"answer_at": at - at[0], "answer": places(self.answer[rows])}
         for system, ranks in self.rank.items():
-            columns |= {f"{name}.{system}": ranks[row, rows] for row, name in enumerate(("rank", "low", "high"))}
+            rank, low, high = ranks[:, rows]
+            columns[f"rank.{system}"] = rank
+            if not np.array_equal(low, high, equal_nan=True):  # some answers are tied
+                columns |= {f"low.{system}": low, f"high.{system}": high}
         known, split = self.known
         at = np.searchsorted(known, bounds)
         rows = slice(at[0], at[-1])

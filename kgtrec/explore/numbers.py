@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import AnyRun
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, unwarned, warn
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.intervals import LEAST_BOUNDED, Intervals, drawn_triples
@@ -105,8 +106,8 @@ class Jobs:
                 self.jobs.append((place, over["questions"], "run"))
         without = ", ".join(label.name for label, is_lacking in zip(labels, lacking, strict=True) if is_lacking)
         warn(
-            f"the answer ranks lack answers of {without}: measures over questions are those of the runs under all label "
-            "sets, and measures over answers have no value there; kgtrec rank --judged makes answer ranks with them"
+            f"the answer ranks lack answers of {without}: measures over questions are those of the runs under all "
+            "label sets, and measures over answers have no value there; kgtrec rank --judged gives ranks to all"
         )
 
 
@@ -116,23 +117,34 @@ def lacks(ranks: AnswerRanks, label: LabelSet) -> bool:
 
 
 def scored_systems(
-    collection: Collection, systems: Iterable[tuple[NamedSystem, AnyRun | None]], labels: Sequence[LabelSet], jobs: Jobs
+    collection: Collection,
+    systems: Iterable[tuple[NamedSystem, AnyRun | None]],
+    n_systems: int,
+    labels: Sequence[LabelSet],
+    jobs: Jobs,
 ) -> dict[tuple[int, str], Scored]:
     """Score all systems, each of which is read once, under every label set; by label set and measure."""
     feeds = tee(systems, len(jobs.jobs))
     scoring = Scoring(collection=collection)
     parts = [
-        _Part(prepared(labels[place].qrels, _fed(feed, kind), measures, scoring), place, collection)
+        _Part(
+            prepared(labels[place].qrels, _fed(feed, kind, labels[place].qrels.questions), measures, scoring),
+            place,
+            collection,
+        )
         for feed, (place, measures, kind) in zip(feeds, jobs.jobs, strict=True)
     ]
-    while all([part.advance() for part in parts]):  # in step, so that one system is in memory
-        pass
+    for _ in range(n_systems + 1):  # in step, so that one system is in memory; the last step ends the checks
+        for part in parts:
+            part.advance()
     return {key: scored for part in parts for key, scored in part.scored()}
 
 
-def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind) -> Iterator[System]:
+def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind, asked: Vocabulary) -> Iterator[System]:
     for system, run in feed:
-        chosen = run if kind == "run" or (kind == "own" and system.ranks is None) else system.ranks
+        chosen: System | None = system.ranks
+        if run is not None and (kind == "run" or (kind == "own" and chosen is None)):
+            chosen = run if len(asked) >= len(run.questions) else run.of_questions(asked)  # others are no mistake
         if chosen is None:
             raise KgtrecError(f"expected answer ranks of {system.name}, as of the other systems, found its run only")
         yield chosen
@@ -146,11 +158,11 @@ class _Part:
         self.intervals = Intervals(CONFIDENCE, inputs.qrels, drawn_triples(None, inputs.qrels, collection))
         self.found: dict[str, list[tuple[ItemValues, float, Floats]]] = {each.label: [] for each in inputs.measures}
 
-    def advance(self) -> bool:
-        """Score the next system; False if there is none."""
+    def advance(self) -> None:
+        """Score the next system, if there is one."""
         system = next(self.inputs.systems, None)
         if system is None:
-            return False
+            return
         matched = self.inputs.matched(system)
         self.names.append(matched.name)
         for measure in self.inputs.measures:
@@ -159,7 +171,6 @@ class _Part:
             alike = self.inputs.weighting.by_question(measure)
             ends = self.intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
             self.found[measure.label].append((as_terms(measure, items, matched.name), total, ends))
-        return True
 
     def scored(self) -> Iterator[tuple[tuple[int, str], Scored]]:
         for measure in self.inputs.measures:
@@ -193,32 +204,6 @@ def exact_ranks(ranks: AnswerRanks, label: LabelSet, collection: Collection) -> 
     return None if answers is None else np.array([answers.rank, answers.best, answers.worst], np.float64)
 
 
-def per_question(scored: Scored, row: Ints, n_questions: int) -> tuple[Floats, Floats]:
-    """Return the value of each system on each question, and the share of each question in the total.
-
-    Parameters
-    ----------
-    scored : Scored
-    row : (questions of the label set,) int array
-        The row of each question on the page.
-    n_questions : int
-        On the page.
-
-    Returns
-    -------
-    (systems, n_questions) float array
-        NaN where a question has no items.
-    (n_questions,) float array
-        If the total adds up, it is the sum of the products with the values.
-    """
-    items = scored.items
-    group = row[items.question].astype(np.int32)
-    how = cast(Aggregate, "mean" if items.aggregate == "sum" else items.aggregate)
-    value = np.stack([aggregate_groups(own, group, n_questions, how, items.weight) for own in items.value])
-    weight = np.bincount(group, weights=items.weight, minlength=n_questions).astype(np.float64)
-    return value, weight if items.aggregate == "sum" else weight / weight.sum()
-
-
 def pairs_of(items: Mapping[str, ItemScores]) -> dict[str, Pairs]:
     """Test all pairs of systems under each measure that is a mean, as ``kgtrec meta power``; with intervals."""
     found = {}
@@ -231,7 +216,7 @@ def pairs_of(items: Mapping[str, ItemScores]) -> dict[str, Pairs]:
         known = np.flatnonzero(sample.known)
         error, n_clusters = paired_tests.clustered_errors(sample.value[known], sample.cluster)
         every = spread(error, known, len(own.systems), turns=False)
-        ends = t_tests(tested.difference[:, None], every[None, None], np.float64(n_clusters - 1), ALPHA)
+        ends = t_tests(tested.difference[:, None], every[None, None], np.array(n_clusters - 1.0), ALPHA)
         is_own = tested.scale[0] == "value"
         low, high = (np.where(is_own, ends[name][0, 0], np.nan) for name in ("low", "high"))
         found[label] = Pairs(tested, low, high)

@@ -15,7 +15,8 @@ from kgtrec.data.arrow import bytes_and_offsets
 
 _WORD = 8  # columns begin at multiples of it
 _MOST_LEVELS = 1 << 16
-_WHOLE = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}
+_MOST_DECIMALS = 10
+_WHOLE = {"u8": 1, "u16": 2, "u32": 4}  # bytes
 
 
 def packed(columns: Mapping[str, Any]) -> bytes:
@@ -34,14 +35,10 @@ def packed(columns: Mapping[str, Any]) -> bytes:
             text, offsets = bytes_and_offsets(column)
             heads.append({"name": name, "type": "text", "length": len(column)})
             parts += [(offsets - offsets[0]).astype("<u4").tobytes(), text[offsets[0] : offsets[-1]].tobytes()]
-        elif column.dtype.kind == "f":
-            head, own = _floats(column)
-            heads.append({"name": name, **head, "shape": list(column.shape)})
-            parts += own
         else:
-            kind, whole = _whole(column)
-            heads.append({"name": name, "type": kind, "shape": list(column.shape)})
-            parts.append(whole.tobytes())
+            head, data = (_floats if column.dtype.kind == "f" else _whole)(column)
+            heads.append({"name": name, **head, "shape": list(column.shape)})
+            parts.append(data)
     header = json.dumps(heads, separators=(",", ":")).encode()
     raw = b"".join(map(_padded, [len(header).to_bytes(4, "little") + header, *parts]))
     return gzip.compress(raw, 9, mtime=0)
@@ -51,17 +48,40 @@ def _padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % _WORD)
 
 
-def _whole(column: NDArray[Any]) -> tuple[str, NDArray[Any]]:
-    """The narrowest type that has room."""
+def _whole(column: NDArray[Any], *, in_planes: bool = True) -> tuple[dict[str, Any], bytes]:
+    """Numbers of the narrowest type that has room, or their differences modulo its size if these compress better.
+
+    ``in_planes``: all lowest bytes come first, then all of the next.
+    """
     most = int(column.max(initial=0))
-    kind = next(kind for kind, own in _WHOLE.items() if most <= np.iinfo(own).max)
-    return kind, column.astype(np.dtype(_WHOLE[kind]).newbyteorder("<"))
+    kind, n_bytes = next((kind, n_bytes) for kind, n_bytes in _WHOLE.items() if most < 256**n_bytes)
+    whole = column.ravel().astype(f"<u{n_bytes}")
+    steps = np.diff(whole, prepend=whole.dtype.type(0))
+    planes, of_steps = (own.view(np.uint8).reshape(-1, n_bytes).T for own in (whole, steps))
+    is_delta = _bits(of_steps) < _bits(planes)
+    chosen = of_steps if is_delta else planes
+    return {"type": kind, **({"delta": True} if is_delta else {})}, (chosen if in_planes else chosen.T).tobytes()
 
 
-def _floats(column: NDArray[np.float64]) -> tuple[dict[str, Any], list[bytes]]:
-    """Codes of the distinct values, NaN the last, if there are few; else the numbers."""
+def _bits(planes: NDArray[np.uint8]) -> float:
+    """About how many bits a number takes: the entropy of its lowest bytes, of the next, ..."""
+    n, total = max(planes.shape[1], 1), 0.0
+    for own in planes:
+        share = np.bincount(own) / n
+        share = share[share > 0]
+        total -= float((share * np.log2(share)).sum())
+    return total
+
+
+def _floats(column: NDArray[np.float64]) -> tuple[dict[str, Any], bytes]:
+    """Steps of a decimal place if there are few; codes of the distinct values, NaN the last; or the numbers."""
     levels, codes = np.unique(column.ravel() + 0.0, return_inverse=True)  # 0 for -0
+    for decimals in range(_MOST_DECIMALS * bool(len(levels) and np.isfinite(levels).all())):
+        steps = np.rint(levels * 10.0**decimals)
+        if steps[-1] - steps[0] < _MOST_LEVELS and np.array_equal(steps / 10.0**decimals, levels):
+            head, data = _whole((steps - steps[0])[codes], in_planes=False)
+            return {**head, "from": int(steps[0]), "decimals": decimals}, data
     if len(levels) > _MOST_LEVELS:
-        return {"type": "f64"}, [column.astype("<f8").tobytes()]
-    kind, whole = _whole(codes)
-    return {"type": kind, "levels": len(levels)}, [levels.astype("<f8").tobytes(), whole.tobytes()]
+        return {"type": "f64"}, column.astype("<f8").tobytes()
+    head, data = _whole(codes, in_planes=False)
+    return {**head, "levels": len(levels)}, _padded(levels.astype("<f8").tobytes()) + data

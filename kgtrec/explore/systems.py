@@ -53,6 +53,7 @@ def named_systems(systems: Any) -> list[NamedSystem]:
 def _each(systems: Any) -> Iterator[tuple[str, AnswerRanks | None, Callable[[], AnyRun] | None]]:
     from kgtrec.formats.parquet import holds_ranks, is_in_parts
     from kgtrec.formats.trec.runs import default_name
+    from kgtrec.formats.trec.streamed_runs import read_any_run
 
     if isinstance(systems, str | os.PathLike):
         path = os.fspath(systems)
@@ -66,7 +67,7 @@ def _each(systems: Any) -> Iterator[tuple[str, AnswerRanks | None, Callable[[], 
         elif holds_ranks(path):
             yield from _each_object(system_of(path))
         else:
-            yield default_name(path), None, lambda: system_of(path)  # type: ignore[return-value, unused-ignore]
+            yield default_name(path), None, lambda: read_any_run(path, name=default_name(path))
     elif isinstance(systems, Mapping):
         for name, system in systems.items():
             yield from _each_object(system_of(system, name))

@@ -9,14 +9,28 @@ import numpy as np
 from kgtrec.errors import unwarned
 from kgtrec.explore.numbers import ALPHA, Pairs, Scored
 from kgtrec.kernels.statistics.compact_letters import compact_letters
-from kgtrec.kernels.statistics.influence import n_of_share
 from kgtrec.kernels.statistics.paired_tests import outcomes, pairs
 from kgtrec.measures.names import digits_of
+from kgtrec.meta.comparison import n_of_difference
 from kgtrec.meta.correlation import swaps
 from kgtrec.report.cells import letters_of, p_text, value_text
 
 if TYPE_CHECKING:
     from kgtrec.explore.explore import Exploration
+
+
+_VERDICTS = {
+    "both": "both differences are significant (p not adjusted)",
+    "first": "only the first is significant (p not adjusted)",
+    "second": "only the second is significant (p not adjusted)",
+    "neither": "neither is significant (p not adjusted)",
+    "unknown": "no test says whether they are significant",
+}
+
+
+def _p(value: float) -> str:
+    text = p_text(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _number(value: float, measure: str) -> str:
@@ -75,7 +89,7 @@ def pair_rows(found: Exploration) -> list[dict[str, Any]]:
             row = {"a": a, "b": b, "label": label, "measure": found.measures.index(measure)}
             row["difference"] = scored.total[a] - scored.total[b]
             row |= {"low": low, "high": high, "p": p, "wins": wins, "losses": losses, "ties": ties, "better": better}
-            row["n90"] = n_of_share(weight * (value[a] - value[b]), 0.9)
+            row["n90"] = n_of_difference(items, value, weight, (a, b))
             row["sentence"] = _sentence(found, scored, row)
             rows.append({key: _plain(each) for key, each in row.items()})
     return rows
@@ -89,7 +103,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sentence(found: Exploration, scored: Scored, row: dict[str, Any]) -> str:
-    measure, items = scored.items.measure, scored.items.items
+    measure = scored.items.measure
     pair = row["a"], row["b"]
     ahead, behind = pair if row["better"] != 1 else pair[::-1]
     sign = 1 if row["better"] != 1 else -1
@@ -124,15 +138,15 @@ def swapped_rows(found: Exploration) -> list[dict[str, Any]]:
             continue
         names = found.labels[0].name, found.labels[label].name
         with unwarned():
-            swapped = swaps(*both, measures=measures, names=names)
+            swapped = swaps(both[0], both[1], measures=measures, names=names)
         for row in swapped.to_table().to_pylist():
             gaps = [
-                f"by {_apart(abs(row[key]))} (p{' ' if p_text(p).startswith('<') else ' = '}{p_text(p)})"
+                f"by {_apart(abs(row[key]))} ({_p(p)})"
                 for key, p in (("first", row.get("first_p", np.nan)), ("second", row.get("second_p", np.nan)))
             ]
             sentence = (
                 f"Under {row['measure']}, {row['better']} is ahead of {row['worse']} with {names[0]}, {gaps[0]}, and "
-                f"behind it with {names[1]}, {gaps[1]}; significant: {row.get('significant', 'unknown')} (not adjusted)."
+                f"behind it with {names[1]}, {gaps[1]}; {_VERDICTS[row.get('significant', 'unknown')]}."
             )
             pair = [found.systems.index(row[key]) for key in ("better", "worse")]
             rows.append(
