@@ -34,12 +34,21 @@ def slice_text(columns: dict[str, Any]) -> str:
             continue
         kind = {"uint8": "u8", "uint16": "u16", "uint32": "u32", "float64": "f64"}[str(column.dtype)]
         entry = {"name": name, "type": kind, "shape": list(column.shape)}
-        if kind == "f64":
+        if name.startswith("score"):  # tenths
+            least = int(column.min(initial=0) * 10)
+            entry |= {"type": "u16", "from": least, "decimals": 1}
+            column = np.rint(column * 10 - least).astype(np.uint16)
+        elif kind == "f64":
             levels, codes = np.unique(column, return_inverse=True)
             codes = codes.reshape(-1).astype(np.uint8 if len(levels) <= 256 else np.uint16)
             entry |= {"type": f"u{codes.itemsize * 8}", "levels": len(levels)}
             parts.append(levels.astype("<f8").tobytes())
             column = codes
+        elif kind != "u8":  # all lowest bytes first; ends as steps
+            if name.endswith("_at") or "_at." in name:
+                entry["delta"] = True
+                column = np.diff(column, prepend=column.dtype.type(0))
+            column = np.ascontiguousarray(column.reshape(-1)).view(np.uint8).reshape(-1, column.itemsize).T.copy()
         header.append(entry)
         parts.append(column.tobytes())
     head = json.dumps(header).encode()

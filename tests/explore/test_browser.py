@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ VIEWS = {
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Headless Chromium with an empty profile."""
     found = started(tmp_path_factory.mktemp("profile"))
+    found.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
     yield found
     found.quit()
 
@@ -66,9 +68,8 @@ def view_of(browser: Any, address: str, state: str = "", width: int = 1280, **lo
 
 def goes_to(browser: Any, state: str) -> str:
     """Another view of the page that is open; its title."""
-    before = browser.execute_script("return document.getElementById('heading')")
-    browser.execute_script("location.hash = arguments[0]", state)
-    until(browser, "document.getElementById('heading') !== arguments[0]", before)
+    browser.execute_script("window.before = document.getElementById('heading'); location.hash = arguments[0]", state)
+    until(browser, "document.getElementById('heading') !== window.before")
     return browser.execute_script("return document.getElementById('heading').textContent")
 
 
@@ -357,21 +358,35 @@ def test_a_view_prints(browser: Any, address: str):
 
 
 def test_the_page_shows_the_numbers_of_evaluate_and_compare(browser: Any, tmp_path: Path):
-    """On real ranks of a small collection: scores, intervals and p, digit for digit, read back out of the page."""
-    import json
-
+    """On real ranks of a small collection: scores, differences, sides and values, digit for digit, out of the page."""
     cities = Path(__file__).parents[2] / "examples" / "cities"
-    folder, measures = tmp_path / "C", "micro.MRR micro.Hits@1 AP@20"
+    folder, ranks, measures = tmp_path / "C", tmp_path / "ranks", "micro.MRR micro.Hits@1"
     kgtrec("questions", cities, "--out", folder)
-    kgtrec("rank", folder, "--baseline", "all", "--out", tmp_path / "ranks")
-    kgtrec("explore", folder, tmp_path / "ranks", "-m", measures, "--out", tmp_path / "page.html")
-    ranks = sorted((tmp_path / "ranks").glob("*.ranks.parquet"))
-    kgtrec("evaluate", folder, *ranks, "-m", measures.rsplit(" ", 1)[0], "--out", tmp_path / "scores.json")
-    scores = json.loads((tmp_path / "scores.json").read_text())
+    kgtrec("rank", folder, "--baseline", "all", "--out", ranks)
+    kgtrec("explore", folder, ranks, "-m", measures, "--out", tmp_path / "page.html")
+    own = [ranks / f"{name}.ranks.parquet" for name in ("rules", "svd")]
+    kgtrec(
+        "evaluate", folder, *sorted(ranks.glob("*.ranks.parquet")), "-m", measures, "--out", tmp_path / "scores.json"
+    )
+    kgtrec("meta", "compare", folder, *own, "-m", measures, "--top", "40", "--out", tmp_path / "compared.json")
     view_of(browser, (tmp_path / "page.html").as_uri())
     head, *rows = rows_of(browser, "Scores: test answers")
-    assert head == ["system", *measures.split()]
-    for row in rows:
-        for measure, text in zip(head[1:3], row[1:3], strict=True):
-            (value,) = (each[measure] for each in scores if each["system"] == row[0])
-            assert text.startswith(f"{value:.4f}")
+    shown = {(row[0], measure): text[:6] for row in rows for measure, text in zip(head[1:], row[1:], strict=True)}
+    scores = json.loads((tmp_path / "scores.json").read_text())
+    assert shown == {(each["system"], each["measure"]): f"{each['value']:.4f}" for each in scores}
+    goes_to(browser, "a=rules&b=svd&m=micro.MRR")
+    compared = json.loads((tmp_path / "compared.json").read_text())
+    (whole,) = (each for each in compared["measures"] if each["measure"] == "micro.MRR")
+    text = browser.execute_script("return document.querySelector('.facts').textContent")
+    assert f"+{whole['difference']:.4f}" in text
+    sides = [each for each in compared["side"] if each["measure"] == "micro.MRR"]
+    for row, side in zip(rows_of(browser, "By side")[1:], sides, strict=True):
+        n = str(side["n_items"])
+        numbers = [f"{side['first']:.4f}", f"{side['second']:.4f}", f"+{side['difference']:.4f}"]
+        assert [row[0], *row[1:5], *row[7:]] == [side["side"], n, *numbers, str(side["wins"]), str(side["losses"])]
+    values = {row[0].split()[-1]: row[1:3] for row in rows_of(browser, "The questions that make the difference")[1:]}
+    assert len(values) == 10
+    by_question = {each["question"]: each for each in compared["questions"] if each["measure"] == "micro.MRR"}
+    for question, found in values.items():
+        each = by_question[question]
+        assert found == [f"{each['first']:.4f}", f"{each['second']:.4f}"]

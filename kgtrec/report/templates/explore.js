@@ -25,15 +25,19 @@
       return array;
     };
     const columns = {};
-    for (const { name: column, type, shape, length, levels } of header) {
+    for (const { name: column, type, shape, length, levels, delta, from, decimals } of header) {
       if (type === "text") {
         const [ends, decoder] = [take(Uint32Array, length + 1), new TextDecoder()];
         const bytes = take(Uint8Array, ends[length]);
         columns[column] = { length, at: (row) => decoder.decode(bytes.subarray(ends[row], ends[row + 1])) };
       } else {
+        const [Kind, n] = [KINDS[type], shape.reduce((product, each) => product * each, 1)];
         const distinct = levels === undefined ? null : take(Float64Array, levels);
-        const values = take(KINDS[type], shape.reduce((product, n) => product * n, 1));
-        columns[column] = distinct ? Float64Array.from(values, (code) => distinct[code]) : values;
+        const isWhole = type !== "f64" && !distinct && decimals === undefined; // then all lowest bytes come first, all next ones, ...
+        const values = isWhole ? new Kind(n) : take(Kind, n);
+        if (isWhole) take(Uint8Array, n * Kind.BYTES_PER_ELEMENT).forEach((byte, at) => { values[at % n] += byte << (8 * Math.floor(at / n)); });
+        if (delta) for (let at = 1; at < n; at += 1) values[at] += values[at - 1];
+        columns[column] = distinct ? Float64Array.from(values, (code) => distinct[code]) : decimals === undefined ? values : Float64Array.from(values, (code) => (from + code) / 10 ** decimals);
       }
     }
     return columns;
@@ -235,17 +239,17 @@
     const named = { label: "system", cell: (s) => systems[s] };
     const order = [...systems.keys()].sort((x, y) => (value(state.m, y) - value(state.m, x)) * (measure.higher ? 1 : -1) || 0);
     view.append(table(`Scores: ${labels[state.l].name}`, [named, ...measures.map(({ name, higher }, m) => column(name, (s) => value(m, s), score(m), higher ? "descending" : "ascending"))], order,
-      { caption: "Systems that share a letter are not shown to differ in that measure. In brackets: the interval of the score." }));
+      { caption: "Systems that share a letter do not differ significantly in that measure (p < .05, Holm). In brackets: 95% interval." }));
     if (systems.length < 2) return "Overview";
     const versus = (other) => (_, s) => {
       const pair = pairOf({ ...state, a: s, b: other });
       if (!pair) return "";
-      const [kind, mark, text] = { 0: ["better", "▲", `${systems[s]} is better`], 1: ["worse", "▼", `${systems[other]} is better`] }[pair.better] || ["open", "·", "not shown to differ"];
+      const [kind, mark, text] = { 0: ["better", "▲", `${systems[s]} is better`], 1: ["worse", "▼", `${systems[other]} is better`] }[pair.better] || ["open", "·", "not significant"];
       return make("a", { class: kind, href: address(state, "pair", { a: s, b: other }) }, `${difference(pair.difference)} `, make("span", { "aria-hidden": "true" }, mark), unseen(text));
     };
     view.append(table(`Pairs in ${measure.name}: row minus column`,
       [named, ...order.map((other) => column(systems[other], (s) => pairOf({ ...state, a: s, b: other })?.difference ?? NaN, versus(other)))], order,
-      { caption: "▲ the row is better, ▼ the column is better, · not shown to differ. Choose a difference to see the questions that make it." }));
+      { caption: "▲ the row is better, ▼ the column is better, · not significant. Choose a difference to see the questions that make it." }));
     return "Overview";
   }
 
@@ -284,11 +288,11 @@
     const weight = (row) => all.n[row] * Math.abs(all.difference[row]) || 0;
     const [first, second, wins, losses] = turn > 0 ? [all.first, all.second, all.wins, all.losses] : [all.second, all.first, all.losses, all.wins];
     const rows = [...all.pair.keys()].filter((row) => all.pair[row] === pair.place);
-    const verdict = (row) => (all.p[row] < 0.05 ? `${all.difference[row] * turn > 0 === higher ? a : b} better` : "not settled");
+    const verdict = (row) => (Number.isNaN(all.p[row]) ? "not tested" : all.p[row] < 0.05 ? `${all.difference[row] * turn > 0 === higher ? a : b} better` : "not settled");
     const value = (text) => number(text, digits);
     return data.strata.map(({ kind, labels: names }, place) => [kind, names, rows.filter((row) => all.kind[row] === place).sort((x, y) => (names.length > 10 ? weight(y) - weight(x) : 0))]).filter(([, , own]) => own.length)
       .map(([kind, names, own]) => table(`By ${kind}`, [
-        { label: kind, isLong: names.length > 10, cell: (row) => link(address(state, "find", { [`g.${kind}`]: names[all.group[row]] }), names[all.group[row]]) },
+        { label: kind, isLong: names.some((name) => name.length > 30), cell: (row) => link(address(state, "find", { [`g.${kind}`]: names[all.group[row]] }), names[all.group[row]]) },
         column(items, (row) => all.n[row], count),
         column(a, (row) => first[row], value),
         column(b, (row) => second[row], value),
@@ -387,7 +391,7 @@
     for (const [key, own] of dots) {
       const [[cx, cy], d] = [key.split(","), gap(state, rows[own[0]])];
       const kind = d === 0 ? "none" : d > 0 === higher ? 1 : 2;
-      picture.append(draw("circle", { cx, cy, r: 1.8 + 1.2 * Math.log10(own.length), class: `fill-${kind}`, "data-dot": key }));
+      picture.append(draw("circle", { cx, cy, r: (dots.size > 800 ? 1.8 : 3.2) + 1.2 * Math.log10(own.length), class: `fill-${kind}`, "data-dot": key }));
     }
     const ring = draw("circle", { r: 8, class: "ring" });
     const chosen = make("p", { class: "chosen" });
@@ -614,11 +618,12 @@
 
   // the unjudged candidates at rank 1 of enough systems, as a run, which kgtrec pool reads
   function exported(rows, least) {
-    const own = rows.filter((row) => index.top_unjudged && index.top_unjudged[row] >= least);
+    const own = rows.filter((row) => index.top_unjudged && index.top_unjudged[row] >= least).sort((x, y) => x - y); // block by block
     const button = make("button", { type: "button" }, "Save unjudged.run");
     const text = `Of these questions, ${count(own.length)} have an unjudged candidate at rank 1 of ${least > 1 ? `${least} systems or more` : "a system"}. `;
     const card = make("div", { class: "card" }, make("h3", {}, "Judge these next"), make("p", {}, text, own.length ? button : null));
     button.addEventListener("click", async () => {
+      said.textContent = button.textContent = "Collecting…";
       const [lines, depths] = [[], [1]];
       for (const row of own) {
         const { pool, status: codes, lists } = await question(row);
