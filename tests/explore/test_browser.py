@@ -168,15 +168,17 @@ def test_the_numbers_of_a_pair_are_those_of_its_questions(browser: Any, world: d
 
 
 def test_a_pair_the_other_way_round_has_the_opposite_difference(browser: Any, address: str):
-    """Signs and sides change, the sentence does not."""
-    fact = "return [...document.querySelectorAll('.facts dd')].map((each) => each.firstChild.textContent)"
-    sentence = "return document.querySelector('main .lead').textContent"
+    """The values change sides, what remains its sign; the sentence stays."""
+    read = "return [...document.querySelectorAll('main > div > p')].map((each) => each.textContent)"
     view_of(browser, address, VIEWS["pair"])
-    there = browser.execute_script(fact), browser.execute_script(sentence)
+    there = browser.execute_script(read)
     goes_to(browser, f"a={quote(SYSTEMS[2])}&b=rescal")
-    back = browser.execute_script(fact), browser.execute_script(sentence)
-    assert back[0] == [there[0][0].replace("+", "\N{MINUS SIGN}"), there[0][2], there[0][1], there[0][3]]
-    assert back[1] == there[1]
+    back = browser.execute_script(read)
+    assert back[0] == there[0]
+    assert "rescal has a higher value on 388 questions (0.0947 of the mean in all)" in there[1]
+    assert "rescal on 388 questions (0.0947 of the mean in all)" in back[1]
+    assert "What remains is +0.0408" in there[1]
+    assert "What remains is \N{MINUS SIGN}0.0408" in back[1]
 
 
 def test_dots_are_chosen_by_keyboard(browser: Any, world: dict[str, Any], address: str):
@@ -377,7 +379,7 @@ def test_the_page_shows_the_numbers_of_evaluate_and_compare(browser: Any, tmp_pa
     goes_to(browser, "a=rules&b=svd&m=micro.MRR")
     compared = json.loads((tmp_path / "compared.json").read_text())
     (whole,) = (each for each in compared["measures"] if each["measure"] == "micro.MRR")
-    text = browser.execute_script("return document.querySelector('.facts').textContent")
+    text = browser.execute_script("return document.querySelector('main').innerText")
     assert f"+{whole['difference']:.4f}" in text
     sides = [each for each in compared["side"] if each["measure"] == "micro.MRR"]
     for row, side in zip(rows_of(browser, "By side")[1:], sides, strict=True):

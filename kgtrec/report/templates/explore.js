@@ -130,18 +130,10 @@
   // Addresses
 
   const VIEWS = ["overview", "find", "labels"];
-  const encoded = (text) => encodeURIComponent(text).replace(/%(2F|3A|2C)/g, decodeURIComponent).replace(/%20/g, "+");
   let best; // systems, by the first measure
 
   function read(hash) {
-    const parameters = new Map(hash.slice(1).split("&").filter(Boolean).map((part) => {
-      const [name, value = ""] = part.split(/=(.*)/s);
-      try {
-        return [decodeURIComponent(name), decodeURIComponent(value.replace(/\+/g, " "))];
-      } catch {
-        return [name, value]; // a stray %
-      }
-    }));
+    const parameters = new URLSearchParams(hash.slice(1));
     const wrong = [];
     const chosen = (key, names, otherwise) => {
       const found = names.indexOf(parameters.get(key));
@@ -161,8 +153,8 @@
     const { a, b, m, l, q, ...rest } = { a: state.a, b: state.b, m: state.m, l: state.l, ...more };
     const named = { q, a: systems[a], b: systems[b], m: measures[m].name, l, ...rest };
     if (q && rest.also === undefined) named.also = state.also.map((s) => systems[s]).join();
-    const parts = Object.entries(named).filter(([, value]) => value !== undefined && value !== "");
-    return `#${[...VIEWS.filter((each) => each === view), ...parts.map(([name, value]) => `${encoded(name)}=${encoded(value)}`)].join("&")}`;
+    const parts = new URLSearchParams(Object.entries(named).filter(([, value]) => value !== undefined && value !== ""));
+    return `#${[...VIEWS.filter((each) => each === view), String(parts).replace(/%2F/g, "/")].join("&")}`;
   }
 
   const link = (href, ...children) => make("a", { href }, ...children);
@@ -258,25 +250,20 @@
     const place = data.pairs.findIndex((pair) => pair.a === Math.min(a, b) && pair.b === Math.max(a, b) && pair.label === l && pair.measure === m);
     const pair = data.pairs[place];
     if (!pair || a < b) return pair && { ...pair, place };
-    const minus = (value) => (value === null ? null : -value);
-    return { ...pair, place, difference: minus(pair.difference), low: minus(pair.high), high: minus(pair.low), better: pair.better < 0 ? -1 : 1 - pair.better };
+    return { ...pair, place, difference: -pair.difference, better: pair.better < 0 ? -1 : 1 - pair.better };
   }
 
   async function pairView(state, view) {
-    const [a, b, { name, higher, adds }] = [systems[state.a], systems[state.b], measures[state.m]];
+    const [a, b, { name, adds }] = [systems[state.a], systems[state.b], measures[state.m]];
     const [pair, { parts, order }] = [pairOf(state), influential(state)];
     const title = `${a} and ${b}: ${name}, ${labels[state.l].name}`;
     const both = order.filter((row) => !Number.isNaN(gap(state, row)));
-    const sides = [1, -1, 0].map((side) => both.filter((row) => Math.sign(gap(state, row)) * (higher ? 1 : -1) === side).length);
-    const facts = [[`${a} better`, count(sides[0])], [`${b} better`, count(sides[1])], ["equal", count(sides[2])]];
-    if (pair) facts.unshift([`${a} − ${b}`, difference(pair.difference), pair.low === null ? "" : `[${difference(pair.low)}, ${difference(pair.high)}]`]);
-    view.append(heading(title), pair ? make("p", { class: "lead" }, pair.sentence) : "", make("dl", { class: "facts" }, ...facts.map(([what, value, interval]) =>
-      make("div", {}, make("dt", {}, what), make("dd", {}, value, interval ? make("span", { class: "interval" }, interval) : null)))));
-    const [up, down] = [1, -1].map((side) => both.reduce((total, row) => total + Math.max(0, side * parts[row]), 0));
-    if (pair && adds) {
-      view.append(make("p", {}, `${a} has more on some questions, ${number(up, 4)} of the mean in all, and ${b} on others, ${number(down, 4)}; what remains is ${difference(up - down)}. `
-        + `${some(pair.n90, "question")} of ${count(both.length)} (${number((100 * pair.n90) / both.length, 1)}%) make 90% of the sum of the two.`));
-    }
+    view.append(heading(title), make("p", { class: "lead" }, pair ? pair.sentence : "No pair of numbers is known here."));
+    const [more, less] = [1, -1].map((side) => both.filter((row) => side * gap(state, row) > 0));
+    const [up, down] = [more, less].map((rows) => rows.reduce((total, row) => total + Math.abs(parts[row]), 0));
+    const share = (rows, total) => `${some(rows.length, "question")}${adds ? ` (${number(total, 4)} of the mean in all)` : ""}`;
+    view.append(make("p", {}, `${a} has a higher value on ${share(more, up)}, ${b} on ${share(less, down)}, and ${count(both.length - more.length - less.length)} are equal. `,
+      adds && pair ? `What remains is ${difference(up - down)}. ${some(pair.n90, "question")} of ${count(both.length)} (${number((100 * pair.n90) / both.length, 1)}%) make 90% of the sum of the two.` : ""));
     view.append(make("div", { class: "figures" }, histogram(state, both), scatter(state, both)),
       listing(state, "The questions that make the difference", both, { caption: "In order of their influence on the mean.", size: 10 }));
     if (pair && byId("slice-strata")) view.append(...strata(state, pair, await slice("strata")));
@@ -455,15 +442,11 @@
     }
     const known = [...own.known.keys()].map((at) => make("li", {}, nameOf(own.known[at]), note(["train", "valid", "test"][own.split[at]])));
     view.append(known.length ? make("details", {}, make("summary", {}, `Known already: ${some(known.length, "answer")} in train and valid`), make("ul", { class: "known" }, ...known)) : make("p", { class: "note" }, "No answer is known from train or valid."));
-    const boxes = systems.length < 3 ? [] : systems.map((system, s) => {
-      const box = make("input", { type: "checkbox", id: `show-${s}`, checked: shown.includes(s) ? "" : null, disabled: s === state.a || s === state.b ? "" : null });
-      box.addEventListener("change", () => {
-        const also = [...state.also.filter((other) => other !== s), ...(box.checked ? [s] : [])];
-        location.hash = address(state, "question", { q: id, also: also.map((other) => systems[other]).join() });
-      });
-      return make("label", {}, box, ` ${system}`);
+    const others = [...systems.keys()].filter((s) => s !== state.a && s !== state.b).map((s) => {
+      const also = state.also.includes(s) ? state.also.filter((other) => other !== s) : [...state.also, s];
+      return link(address(state, "question", { q: id, also: also.map((other) => systems[other]).join() }), `${also.includes(s) ? "+" : "without"} ${systems[s]}`);
     });
-    if (boxes.length) view.append(make("fieldset", { class: "choose" }, make("legend", {}, "Systems shown"), ...boxes));
+    if (others.length) view.append(make("p", { class: "steps" }, "Lists beside them:", ...others));
     const listed = shown.filter((s) => own.lists[s].list);
     const codes = [...new Set(own.status.flatMap((each) => [...each]))].sort();
     if (listed.length) view.append(make("p", { class: "legend" }, ...codes.map(status), note("A bracket joins equal stored scores; the scores shown are rounded.")), make("div", { class: "lists" }, ...listed.map((s) => listOf(state, own, s, shown.indexOf(s)))));
