@@ -20,7 +20,7 @@ TABLES = ("question", "answers", "lists", "values")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @option(
     "--labels",
-    "Further qrels, or campaign whose verdicts so far count; may be repeated.",
+    "Qrels, or a campaign with its settled triples, beside the collection's test answers; may be repeated.",
     PATH,
     multiple=True,
     metavar="QRELS|CAMPAIGN",

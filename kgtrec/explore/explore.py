@@ -17,7 +17,7 @@ from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Result, Table, TabledResult
 from kgtrec.errors import KgtrecError, legible, nearest, whole_number
 from kgtrec.evaluation.given import qrels_of
-from kgtrec.explore.labels import STATUSES, LabelSet, label_sets
+from kgtrec.explore.labels import STATUSES, UNJUDGED, LabelSet, label_sets
 from kgtrec.explore.lists import BLOCK, Candidates, Lists, Numbering, kept_lists
 from kgtrec.explore.numbers import (
     CONFIDENCE,
@@ -174,23 +174,30 @@ class Exploration(Result):
         data |= {name: [own[at] for at in place] for name, own in status.items()}
         data |= {f"rank in {self.systems[at]}": block[f"rank.{at}"] for at in self.candidates.rank}
         columns = tuple(Column(name, digits=1) for name in data)
-        return Table("answers", "Answers", "exact ranks, filtered", pa.table(data), columns)
+        return Table("answers", "Answers", "Answers, and their exact ranks", pa.table(data), columns)
 
     def _listed(self, block: Mapping[str, Any], shown: list[str], status: Mapping[str, list[str]]) -> Table:
+        """The lists, one below the other in the data and side by side for people."""
         parts = []
+        last = list(status.values())[-1]
         for at in self.candidates.lists:
-            place = block[f"list.{at}"]
+            place, tie = block[f"list.{at}"], np.asarray(block[f"tie.{at}"], np.int64)
+            is_tied = np.bincount(tie)[tie] > 1
             data: dict[str, Any] = {"system": [self.systems[at]] * len(place), "place": np.arange(1, len(place) + 1)}
-            data |= {"candidate": labels_of([shown[own] for own in place]), "score": block[f"score.{at}"]}
-            data |= {"tie": np.asarray(block[f"tie.{at}"], np.int64)}
+            data |= {"candidate": labels_of([shown[own] for own in place]), "score": block[f"score.{at}"], "tie": tie}
             data |= {name: labels_of([own[each] for each in place]) for name, own in status.items()}
+            data["shown"] = labels_of(
+                [
+                    "= " * tied + shown[own] + f" ({last[own]})" * (last[own] != STATUSES[UNJUDGED])
+                    for own, tied in zip(place, is_tied.tolist(), strict=True)
+                ]
+            )
             parts.append(pa.table(data))
-        table = pa.concat_tables(parts) if parts else pa.table({"system": pa.array([], pa.string())})
-        columns = tuple(
-            Column(name, form="significant" if name == "score" else "number") for name in table.column_names
-        )
-        caption = f"first {self.depth}; equal numbers of tie: equal scores" if parts else "no lists were given"
-        return Table("lists", "Lists", caption, table, columns)
+        empty = {"place": pa.array([], pa.int64()), "system": labels_of([]), "shown": labels_of([])}
+        whole = pa.concat_tables(parts) if parts else pa.table(empty)
+        columns = (Column("place"), Column("shown", across="system"))
+        caption = f"Lists, first {self.depth}; =: same score as a neighbour" if parts else "No lists were given"
+        return Table("lists", "Lists", caption, whole, columns)
 
     def _valued(self, row: int) -> Table:
         keys = list(self.scored)

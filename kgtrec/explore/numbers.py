@@ -19,12 +19,12 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, unwarned, warn
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.intervals import LEAST_BOUNDED, Intervals, drawn_triples
-from kgtrec.evaluation.item_scores import ItemScores, as_terms, stacked
+from kgtrec.evaluation.item_scores import ItemScores, as_terms, stacked, totals
 from kgtrec.evaluation.matching import match, unranked
 from kgtrec.evaluation.prepared import Prepared, breakdown_of, prepared
 from kgtrec.evaluation.scoring import Scoring
 from kgtrec.evaluation.strata import cut
-from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.explore.labels import LabelSet
 from kgtrec.explore.systems import NamedSystem
@@ -126,14 +126,11 @@ def scored_systems(
     """Score all systems, each of which is read once, under every label set; by label set and measure."""
     feeds = tee(systems, len(jobs.jobs))
     scoring = Scoring(collection=collection)
-    parts = [
-        _Part(
-            prepared(labels[place].qrels, _fed(feed, kind, labels[place].qrels.questions), measures, scoring),
-            place,
-            collection,
-        )
-        for feed, (place, measures, kind) in zip(feeds, jobs.jobs, strict=True)
-    ]
+    parts = []
+    for feed, (place, measures, kind) in zip(feeds, jobs.jobs, strict=True):
+        qrels = labels[place].qrels
+        chosen = _fed(feed, kind, qrels.questions)
+        parts.append(_Part(prepared(qrels if place else collection, chosen, measures, scoring), place, collection))
     for _ in range(n_systems + 1):  # in step, so that one system is in memory; the last step ends the checks
         for part in parts:
             part.advance()
@@ -156,7 +153,7 @@ class _Part:
     def __init__(self, inputs: Prepared, place: int, collection: Collection) -> None:
         self.inputs, self.place, self.names = inputs, place, list[str]()
         self.intervals = Intervals(CONFIDENCE, inputs.qrels, drawn_triples(None, inputs.qrels, collection))
-        self.found: dict[str, list[tuple[ItemValues, float, Floats]]] = {each.label: [] for each in inputs.measures}
+        self.found: dict[str, list[tuple[ItemValues, Floats]]] = {each.label: [] for each in inputs.measures}
 
     def advance(self) -> None:
         """Score the next system, if there is one."""
@@ -167,16 +164,15 @@ class _Part:
         self.names.append(matched.name)
         for measure in self.inputs.measures:
             items = self.inputs.items_of(measure, matched)
-            total = float(summarise(measure, items, 1, matched.name)[0])
             alike = self.inputs.weighting.by_question(measure)
             ends = self.intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
-            self.found[measure.label].append((as_terms(measure, items, matched.name), total, ends))
+            self.found[measure.label].append((as_terms(measure, items, matched.name), ends))
 
     def scored(self) -> Iterator[tuple[tuple[int, str], Scored]]:
         for measure in self.inputs.measures:
-            items, total, ends = zip(*self.found[measure.label], strict=True)
-            whole = stacked(measure, tuple(self.names), list(items), self.inputs.qrels)
-            yield (self.place, measure.label), Scored(_in_byte_order(whole), np.array(total), np.array(ends).T)
+            items, ends = zip(*self.found[measure.label], strict=True)
+            whole = _in_byte_order(stacked(measure, tuple(self.names), list(items), self.inputs.qrels))
+            yield (self.place, measure.label), Scored(whole, totals(whole), np.array(ends).T)
 
 
 def _in_byte_order(scores: ItemScores) -> ItemScores:

@@ -16,6 +16,7 @@ from kgtrec.data.arrow import bytes_and_offsets
 _WORD = 8  # columns begin at multiples of it
 _MOST_LEVELS = 1 << 16
 _MOST_DECIMALS = 10
+_MOST_SCALED = 2.0**53 / 10.0**_MOST_DECIMALS  # so that whole steps are exact
 _WHOLE = {"u8": 1, "u16": 2, "u32": 4}  # bytes
 
 
@@ -76,7 +77,8 @@ def _bits(planes: NDArray[np.uint8]) -> float:
 def _floats(column: NDArray[np.float64]) -> tuple[dict[str, Any], bytes]:
     """Steps of a decimal place if there are few; codes of the distinct values, NaN the last; or the numbers."""
     levels, codes = np.unique(column.ravel() + 0.0, return_inverse=True)  # 0 for -0
-    for decimals in range(_MOST_DECIMALS * bool(len(levels) and np.isfinite(levels).all())):
+    is_small = bool(len(levels) and np.isfinite(levels).all() and np.abs(levels).max() < _MOST_SCALED)
+    for decimals in range(_MOST_DECIMALS * is_small):
         steps = np.rint(levels * 10.0**decimals)
         if steps[-1] - steps[0] < _MOST_LEVELS and np.array_equal(steps / 10.0**decimals, levels):
             head, data = _whole((steps - steps[0])[codes], in_planes=False)

@@ -215,11 +215,10 @@ class Comparison(Framed, Result):
             Column("second_rank", f"rank in {self.second}", 1),
         )
         title = f"questions that differ most by {self.by}, with up to {_ANSWERS_SHOWN} answers of each"
-        caption = ""
         if self.n_of_90 is not None:
             n = int(self.n_questions[self.measures.index(self.by)])
-            caption = f"{self.n_of_90:,} of {n:,} questions make 90% of the sum of absolute differences"
-        return Table("questions", title, caption, self.questions, columns, rows)
+            title += f"; {self.n_of_90:,} of {n:,} questions make 90% of the absolute differences"
+        return Table("questions", title, "", self.questions, columns, rows)
 
 
 def _asks(side: str, anchor: str, anchor_name: str, relation: str, **_: Any) -> str:
