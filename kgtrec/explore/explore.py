@@ -261,7 +261,7 @@ class Exploration(Result):
             "ranks": sorted(self.candidates.rank),
             "pairs": self.pair_rows(),
             "swapped": swapped_rows(self),
-            "commands": {"pool": "kgtrec campaign init CAMPAIGN --pool POOL.tsv"},
+            "commands": {"pool": "kgtrec pool COLLECTION"},
         }
 
     def slices(self) -> Iterator[tuple[str, dict[str, Any]]]:

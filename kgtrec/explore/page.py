@@ -22,7 +22,7 @@ def to_page(data: Mapping[str, Any], slices: Iterable[tuple[str, bytes]]) -> str
     """
     from jinja2 import Environment, StrictUndefined
 
-    style, script = look() + template("explore.css"), template("explore.js")
+    style, script = look() + template("explore.css"), template("report.js") + template("explore.js")
     sources = f"style-src {source_hash(style)}; script-src {source_hash(script)}"
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
@@ -31,7 +31,7 @@ def to_page(data: Mapping[str, Any], slices: Iterable[tuple[str, bytes]]) -> str
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return environment.from_string(template("explore.html")).render(
-        title=data["title"],
+        page=data,
         policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
         style=markup(style),
         script=markup(script),
