@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,11 @@ class Numbering:
         self.relation: Ints = collection.relations.byte_order
         self.labels = list(Vocabulary(names.decode(np.argsort(self.entity))))  # those that only runs have come last
         self._foreign: dict[str, int] = {}
+
+    @property
+    def anchors(self) -> Ints:
+        """(questions of the collection,) row of each question's anchor; after all entities where there is none."""
+        return np.append(self.entity, np.int32(len(self.all_labels())))[self.collection.questions.anchor]
 
     def __len__(self) -> int:
         return len(self.question)
@@ -171,11 +176,6 @@ class Candidates:
             unjudged = self.status[-1][np.searchsorted(self.key, key)] == UNJUDGED
             count += np.bincount(own.question[first][unjudged], minlength=n_questions).astype(np.int32)
         return count
-
-    def blocks(self, n_questions: int) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the columns of each slice of ``BLOCK`` questions; see docs/explore.md."""
-        for first in range(0, n_questions, BLOCK):
-            yield self.block(first, min(first + BLOCK, n_questions))
 
     def block(self, first: int, last: int) -> dict[str, NDArray[Any]]:
         """Return the columns of the questions ``first`` to ``last - 1``."""
