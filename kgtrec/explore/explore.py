@@ -135,11 +135,9 @@ class Exploration(Result):
         answers |= {f"rank in {self.systems[at]}": block[f"rank.{at}"] for at in self.candidates.rank}
         ranks = tuple(Column(name, digits=1) for name in answers)
         keys = list(self.scored)
-        columns: dict[str, Any] = {
-            "labels": (0, [self.labels[at].name for at, _ in keys]),
-            "measure": (0, [own for _, own in keys]),
-        }
-        columns |= {"system": (1, self.systems), "value": np.array([self.values(*key)[0][:, row] for key in keys])}
+        columns: dict[str, Any] = {"labels": (0, [self.labels[at].name for at, _ in keys])}
+        columns |= {"measure": (0, [own for _, own in keys]), "system": (1, self.systems)}
+        columns["value"] = np.array([self.values(*key)[0][:, row] for key in keys])
         values = long_table((len(keys), len(self.systems)), columns)
         of_values = (Column("labels"), Column("system"), Column("value", digits="measure", across="measure"))
         return TabledResult(

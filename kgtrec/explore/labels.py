@@ -26,8 +26,10 @@ from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.kernels.integer_keys import is_among
 
 #: what a label set says of a candidate, by its code
-STATUSES = ("unjudged", "test answer", "judged yes", "judged no", "yes by rule", "no by rule", "unsure")
-STATUSES += ("known from train", "known from valid")
+STATUSES = (
+    *("unjudged", "test answer", "judged yes", "judged no", "yes by rule", "no by rule", "unsure"),
+    *("known from train", "known from valid"),
+)
 UNJUDGED, ANSWER, YES, NO, YES_BY_RULE, NO_BY_RULE, UNSETTLED, KNOWN, _ = range(9)
 ANSWERS = (ANSWER, YES, YES_BY_RULE)
 TEST_ANSWERS = "test answers"

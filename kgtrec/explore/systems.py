@@ -71,8 +71,10 @@ def _each(systems: Any) -> Iterator[NamedSystem]:
             yield from _each(system)
     else:
         for own in each_system(systems):
-            is_ranks = isinstance(own, AnswerRanks)
-            yield NamedSystem(own.name, own) if is_ranks else NamedSystem(own.name, None, partial(_same, own))
+            if isinstance(own, AnswerRanks):
+                yield NamedSystem(own.name, own)
+            else:
+                yield NamedSystem(own.name, None, partial(own.renamed, own.name))
 
 
 def _of_file(path: str) -> NamedSystem:
@@ -81,7 +83,3 @@ def _of_file(path: str) -> NamedSystem:
         return NamedSystem(name, None, partial(read_any_run, path, name=name))
     ranks = system_of(path)
     return NamedSystem(name, ranks if isinstance(ranks, AnswerRanks) else None)
-
-
-def _same(run: AnyRun) -> AnyRun:
-    return run
