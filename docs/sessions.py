@@ -39,6 +39,7 @@ PAGES = (
     "docs/open-world.md",
     "docs/open-world-estimate.md",
     "docs/power.md",
+    "docs/explore.md",
     "docs/training-seeds.md",
     "docs/stability.md",
     "docs/sampled-candidates.md",

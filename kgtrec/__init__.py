@@ -27,6 +27,7 @@ __all__ = offer(
         "evaluation.prepared": ("default_measures",),
         "measures.names": ("parse_measure", "describe_measures"),
         "pooling.pool_runs": ("pool_runs",),
+        "explore.explore": ("explore",),
         "study.run": ("run_study",),
         "report.progress": ("progress_bar",),
         "data.triples": ("Splits", "Triples"),

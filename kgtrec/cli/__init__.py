@@ -39,6 +39,7 @@ COMMANDS = {
     "pool": "Collect the top answers of several runs, for people to judge.",
     "campaign": "Have a pool judged by people, and write qrels.",
     "meta": "Find out which measures to trust.",
+    "explore": "Show why systems get their numbers, question by question.",
     "openworld": "Show what missing facts do to a measure.",
     "study": "Run a whole study, from triples and scores to a report, or write its report anew.",
     "check": "Validate runs, qrels, topics, collections and campaigns.",

@@ -112,10 +112,9 @@ def item_scores(
         matched = inputs.matched(system)
         names.append(matched.name)
         for measure in inputs.measures:
-            items[measure.label].append(_as_terms(measure, inputs.items_of(measure, matched), matched.name))
+            items[measure.label].append(as_terms(measure, inputs.items_of(measure, matched), matched.name))
     return {
-        measure.label: _stacked(measure, tuple(names), items[measure.label], inputs.qrels)
-        for measure in inputs.measures
+        measure.label: stacked(measure, tuple(names), items[measure.label], inputs.qrels) for measure in inputs.measures
     }
 
 
@@ -147,8 +146,8 @@ def scored_items(
     return qrels
 
 
-def _as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
-    """ItemValues from whose values the measure is aggregated directly."""
+def as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
+    """Return items from whose values the measure is aggregated directly."""
     record = measure.record
     if items.open_ranks is not None:
         raise MeasureError(
@@ -173,7 +172,8 @@ def _as_terms(measure: AnyMeasure, items: ItemValues, name: str) -> ItemValues:
     return replace(items, value=value, weight=None)
 
 
-def _stacked(measure: AnyMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels) -> ItemScores:
+def stacked(measure: AnyMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels) -> ItemScores:
+    """Return the items of several systems, as :func:`as_terms` gives each, checked to be the same ones."""
     first = several[0]
     for name, items in zip(names, several, strict=True):
         if not np.array_equal(items.question, first.question):

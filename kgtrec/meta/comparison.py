@@ -27,6 +27,7 @@ from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.statistics import paired_tests
+from kgtrec.kernels.statistics.influence import n_of_share
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import parse_measure
@@ -89,6 +90,9 @@ class Comparison(Framed, Result):
     groups: Mapping[str, GroupOutcomes]  # "side", "category", "relation"; empty if topics are unknown
     by: str  # the measure by which questions were chosen
     questions: pa.Table  # a row per answer of the questions that differ most, the largest difference first
+    n_of_90: int | None = (
+        None  # questions that make 90% of the absolute difference under `by`; None: it does not add up
+    )
     relations: int = 10  # number of relations to show, those that contribute most to the difference
 
     def __repr__(self) -> str:
@@ -211,6 +215,9 @@ class Comparison(Framed, Result):
             Column("second_rank", f"rank in {self.second}", 1),
         )
         title = f"questions that differ most by {self.by}, with up to {_ANSWERS_SHOWN} answers of each"
+        if self.n_of_90 is not None:
+            n = int(self.n_questions[self.measures.index(self.by)])
+            title += f"; {self.n_of_90:,} of {n:,} questions make 90% of the absolute differences"
         return Table("questions", title, "", self.questions, columns, rows)
 
 
@@ -326,7 +333,8 @@ def compare(
         tested = power(testable)
         (t, t_clustered), (p, p_clustered) = (part[:, :, 0].T for part in (tested.statistic, tested.p))
         tests[:, [label in testable for label in scores]] = tested.d_z[:, 0], t, p, t_clustered, p_clustered
-    counts = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    counts = np.array([outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    most_different = _most_different(scores[by], top)
     names_of_tests = ("d_z", "t", "p", "t_clustered", "p_clustered", "wins", "losses", "ties")
     return Comparison(
         both[0].name,
@@ -342,7 +350,8 @@ def compare(
         confidence,
         groups={} if how.collection is None else _groups(every, judgements, how.collection),
         by=by,
-        questions=_question_table(scores[by], top, both, judgements, how, names or {}),
+        questions=_question_table(*most_different[:3], scores[by].measure, both, judgements, how, names or {}),
+        n_of_90=most_different[3],
         relations=relations,
         **dict(zip(names_of_tests, (*tests, *counts), strict=True)),
     )
@@ -390,9 +399,11 @@ def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: Boot
     return found
 
 
-def _outcomes(scores: ItemScores, group: Ints, size: int) -> tuple[NDArray[np.int64], ...]:
-    """(size,) wins, losses and ties of the first system."""
-    higher, lower, same = paired_tests.outcomes(scores.value[0], scores.value[1], group, size)
+def outcomes(
+    scores: ItemScores, group: Ints, size: int, pair: tuple[int, int] = (0, 1)
+) -> tuple[NDArray[np.int64], ...]:
+    """Return, (size,) each, wins, losses and ties of the first of two systems in each group of items."""
+    higher, lower, same = paired_tests.outcomes(scores.value[pair[0]], scores.value[pair[1]], group, size)
     # an item's value rises with the measure's value, except where that is the inverse of a mean
     better = scores.higher_is_better != (scores.aggregate in ("inverse mean", "inverse geometric mean"))
     return (higher, lower, same) if better else (lower, higher, same)
@@ -425,17 +436,53 @@ def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Arra
         if scores.aggregate in LINKS or scores.aggregate == "sum":
             averaged = rising_terms(scores)
             share = np.bincount(group, weights=averaged[0] - averaged[1], minlength=size) / len(scores)
-        parts.append((np.bincount(group, minlength=size), value, *_outcomes(scores, group, size), share))
+        parts.append((np.bincount(group, minlength=size), value, *outcomes(scores, group, size), share))
     columns = [np.array(column) for column in zip(*parts, strict=True)]
     return GroupOutcomes(labels.take(arrow_of(used.astype(np.int32))), *columns)
 
 
-def _most_different(scores: ItemScores, top: int) -> tuple[Ints, Floats, NDArray[np.bool_]]:
-    """The questions that differ most, the most different first: rows, (2, n) values, whether the first is better."""
+def per_question(scores: ItemScores, group: Ints, size: int) -> tuple[Floats, Floats]:
+    """Return the value of each system on each question, and the share of each question in the measure's value.
+
+    Parameters
+    ----------
+    scores : ItemScores
+    group : (items,) int array
+        The number of each item's question.
+    size : int
+        How many questions there are.
+
+    Returns
+    -------
+    (systems, size) float array
+        NaN where a question has no items.
+    (size,) float array
+        Where the measure's value is a mean or a sum, it is the sum of the products with the values.
+    """
+    how = cast(Aggregate, "mean" if scores.aggregate == "sum" else scores.aggregate)
+    value = np.stack([aggregate_groups(own, group, size, how, scores.weight) for own in scores.value])
+    weight = np.bincount(group, weights=scores.weight, minlength=size).astype(np.float64)
+    return value, weight if scores.aggregate == "sum" else weight / max(weight.sum(), 1e-300)
+
+
+def n_of_difference(scores: ItemScores, value: Floats, weight: Floats, pair: tuple[int, int] = (0, 1)) -> int | None:
+    """Return how many questions make 90% of the absolute difference of two systems, by :func:`per_question`.
+
+    None where the measure's value is not a sum over questions.
+    """
+    if scores.aggregate not in ("mean", "sum"):
+        return None
+    return n_of_share(weight * (value[pair[0]] - value[pair[1]]), 0.9)
+
+
+def _most_different(scores: ItemScores, top: int) -> tuple[Ints, Floats, NDArray[np.bool_], int | None]:
+    """The questions that differ most, the most different first: rows, (2, n) values, whether the first is better.
+
+    And how many questions make 90% of the difference.
+    """
     used, place_of = np.unique(scores.question, return_inverse=True)
     group = place_of.astype(np.int32)
-    how = cast(Aggregate, scores.aggregate)
-    value = np.stack([aggregate_groups(own, group, len(used), how, scores.weight) for own in scores.value])
+    value, weight = per_question(scores, group, len(used))
     apart = value[0] - value[1]
     n_items = np.bincount(group, minlength=len(used))
     # equal differences: more answers first, then by the question's id
@@ -445,7 +492,7 @@ def _most_different(scores: ItemScores, top: int) -> tuple[Ints, Floats, NDArray
     best, worst = (order[(differs & side)[order]] for side in (ahead, ~ahead))
     n_best = min(len(best), max((top + 1) // 2, top - len(worst)))
     chosen = order[np.isin(order, np.concatenate([best[:n_best], worst[: top - n_best]]))]
-    return used[chosen], value[:, chosen], ahead[chosen]
+    return used[chosen], value[:, chosen], ahead[chosen], n_of_difference(scores, value, weight)
 
 
 def _ranks(systems: Iterable[System], qrels: Qrels, row: NDArray[np.intp], scoring: Scoring) -> Floats:
@@ -461,10 +508,16 @@ def _ranks(systems: Iterable[System], qrels: Qrels, row: NDArray[np.intp], scori
 
 
 def _question_table(
-    scores: ItemScores, top: int, systems: Sequence[System], qrels: Qrels, scoring: Scoring, names: Mapping[str, str]
+    question: Ints,
+    value: Floats,
+    ahead: NDArray[np.bool_],
+    measure: str,
+    systems: Sequence[System],
+    qrels: Qrels,
+    scoring: Scoring,
+    names: Mapping[str, str],
 ) -> pa.Table:
     """A row per answer of the questions that differ most, the answers of a question by their better rank."""
-    question, value, ahead = _most_different(scores, top)
     n, topics = len(question), scoring.collection
     place_of = np.full(len(qrels.questions), -1)
     place_of[question] = np.arange(n)
@@ -488,7 +541,7 @@ def _question_table(
         "anchor": (0, anchor),
         "anchor_name": (0, [names.get(label, "") for label in anchor]),
         "relation": (0, relation),
-        "measure": scores.measure,
+        "measure": measure,
         "first": value[0],
         "second": value[1],
         "better": (0, [systems[0 if first_is_better else 1].name for first_is_better in ahead]),

@@ -583,11 +583,11 @@ def _power_of_sample(sample: SampleEstimates, alpha: float) -> Power:
         difference,
         unknown,
         unknown,
-        **_t_tests(difference[:, None], np.stack(errors, axis=1), np.array(sample.freedom), alpha),
+        **t_tests(difference[:, None], np.stack(errors, axis=1), np.array(sample.freedom), alpha),
     )
 
 
-def _t_tests(difference: Floats, error: Floats, freedom: NDArray[Any], alpha: float) -> dict[str, Any]:
+def t_tests(difference: Floats, error: Floats, freedom: NDArray[Any], alpha: float) -> dict[str, Any]:
     """The fields of tests and intervals, (measures, tests, pairs) each."""
     from scipy.special import stdtr, stdtrit
 
@@ -627,7 +627,7 @@ def _power_of_families(
             best = sample.value[[seeds[np.argmax(rising[seeds])] for seeds in several]]
             tests.append((_over_seeds(sample, means, several), _over_questions(best, sample.cluster)))
     difference, error, freedom, effective = np.array(tests).transpose(2, 0, 1, 3)
-    tested = _t_tests(difference, error, freedom, alpha)
+    tested = t_tests(difference, error, freedom, alpha)
     least = [_least_effective(scores, drawn) for scores in items.values()]
     is_known = effective >= np.reshape(least, (-1, 1, 1))
     tested |= {end: np.where(is_known, tested[end], np.nan) for end in ("low", "high")}

@@ -73,6 +73,8 @@ FILES = {
     "meta compare": "meta compare C RANKS -m micro.MRR --format json --out OUT.json",
     "meta withstand": "meta withstand C RANKS --reason random --repeats 1 -m AP@20 --format json --out OUT.json",
     "meta sampled": "meta sampled RANKS --candidates 3 --format json --out OUT.json",
+    "explore": "explore C RANKS RUNS --out OUT.html",
+    "explore question": "explore C RUNS --question head0 --format csv --out OUT.csv",
     "openworld estimate": "openworld estimate C/qrels.txt RUNS --labels more.txt --out OUT.json",
 }
 PARTS = {
