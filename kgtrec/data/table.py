@@ -353,6 +353,7 @@ class Report:
     subtitle: str = ""
     provenance: Provenance = field(default_factory=Provenance)
     citations: tuple[str, ...] = ()
+    exploration: str = ""  # file beside the page that shows each question; "" where there is none
 
     def __post_init__(self) -> None:
         if not self.title.strip():

@@ -166,6 +166,7 @@ class Study:
     notes: tuple[Note, ...] = ()
     options: StudyOptions = field(default_factory=StudyOptions)
     provenance: Provenance = field(default_factory=Provenance)
+    exploration: str = ""  # the page of single questions, within the folder of steps; "" where there is none
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the summary of the report."""

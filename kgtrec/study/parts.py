@@ -17,7 +17,7 @@ from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import unwarned
 from kgtrec.evaluation.item_scores import ItemScores
 from kgtrec.study.config import LabelSet
-from kgtrec.study.folder import write_step_table
+from kgtrec.study.folder import EXPLORATION, write_step_table
 from kgtrec.study.labels import Collections, Labels
 from kgtrec.study.ranks import Ranks
 from kgtrec.study.step_runner import StepRunner
@@ -25,6 +25,7 @@ from kgtrec.study.step_runner import StepRunner
 if TYPE_CHECKING:
     from kgtrec.meta.correlation import Correlations
 
+_OWN = ("test", "sample")  # kinds of label sets that are the answers of their collection
 _PARTS = ("side", "category")  # the systems are also ranked on each part of the questions
 
 
@@ -210,6 +211,27 @@ class Parts:
 
         names = ["stability", "stability-scores"]
         self._step("stability", [labels], names, tables, **options, measures=measures)
+
+    def exploration(self) -> str:
+        """Write the page of single questions, of the first label set and of others of its collection; where it is.
+
+        No page, "", where the study has chosen ties or unlisted answers, which the page does not know.
+        """
+        config, first = self._runner.config, self._runner.config.labels[0]
+        if config.ties or config.unlisted_answers != "filtered" or config.systems.mixed:
+            return ""
+        others = [each for each in config.labels if each.collection == first.collection and each.kind not in _OWN]
+
+        def make(folder: Path) -> None:
+            from kgtrec.explore.explore import explore
+
+            labels = {each.name: self._labels.qrels(each.name) for each in others}
+            given = self._collections[first.collection], self._ranks[first.collection], list(self._runner.main)
+            explore(*given, labels=labels, title=config.title).save(folder / EXPLORATION)
+
+        options = {"title": config.title, "measures": list(self._runner.main)}
+        step = self._runner.do("explore", make, inputs=self._ranks.inputs(first, *others), options=options)
+        return f"{step.name}/{EXPLORATION}"
 
     def _step(
         self,

@@ -22,6 +22,7 @@ from kgtrec.report import figures
 from kgtrec.report.cells import count_text, letters_of, numbered
 from kgtrec.study.config import Study
 from kgtrec.study.findings import STABLE, Finding, Findings, listed, name_of_test, of_main_test, sentence, sizes_needed
+from kgtrec.study.folder import EXPLORATION
 
 _KINDS = {
     "test": "all test triples",
@@ -93,7 +94,8 @@ class _Composer:
         made = self.study.provenance
         version = made.versions.get("kgtrec", "")
         cited = (_BIBTEX.format(version=f"\n  version = {{{version}}}," * bool(version)), *_CITATIONS)
-        return Report(self.study.title, (summary, *sections), self.study.subtitle, made, cited)
+        beside = EXPLORATION if self.study.exploration else ""
+        return Report(self.study.title, (summary, *sections), self.study.subtitle, made, cited, beside)
 
     def _summary(self) -> Iterator[Block]:
         study = self.study

@@ -33,7 +33,7 @@ from kgtrec.report.files import PAGE, USUAL_FORMATS, report_files
 from kgtrec.report.records import table_csv
 from kgtrec.study.config import Study
 from kgtrec.study.config_file import read_study_config
-from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, write_study_manifest
+from kgtrec.study.folder import EXPLORATION, FACTS, is_study, read_study, study_manifest, write_study_manifest
 from kgtrec.study.labels import Collections, Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
@@ -148,6 +148,7 @@ def _compute(runner: StepRunner, collections: Collections, labels: Labels, ranks
         parts.ties(config.label_set(name))
     for name in config.parts["stability"].get("labels", first):
         parts.stability(config.label_set(name))
+    exploration = parts.exploration() if not config.formats or "html" in config.formats else ""
     steps = runner.steps
     runner.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} already there")
     return {
@@ -158,6 +159,7 @@ def _compute(runner: StepRunner, collections: Collections, labels: Labels, ranks
         "collections": {name: str(step.name) for name, step in collections.steps.items()},
         "tables": runner.tables,
         "steps": steps.record,
+        "exploration": exploration,
     }
 
 
@@ -228,6 +230,8 @@ def contents_of_report(
     found = read_study(study)
     chosen = list(formats or USUAL_FORMATS)
     files = report_files(study_report(found), chosen, width=width, with_intervals=with_intervals)
+    if found.exploration and "html" in chosen:
+        files[EXPLORATION] = (study / STEPS / found.exploration).read_bytes()
     if "csv" in chosen:
         names = numbered(table.replace("/", "-") for table in found.tables)  # unique, even where label sets have dashes
         tables = zip(names, found.tables.values(), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -88,6 +89,18 @@ def test_scores_are_those_of_kgtrec_evaluate(whole: Path, capsys):
     told = {tuple(line.split(",")[:2]): float(line.split(",")[2]) for line in capsys.readouterr().out.split()[1:]}
     lines = (whole / "study" / "data" / "scores-all.csv").read_text().split()[1:]
     assert {tuple(line.split(",")[:2]): float(line.split(",")[2]) for line in lines} == told
+
+
+@pytest.mark.slow
+def test_the_report_leads_to_each_question_with_its_own_scores(whole: Path):
+    """The page of single questions beside it has the scores of the report, digit for digit."""
+    report, page = ((whole / "study" / name).read_text("utf-8") for name in ("report.html", "explore.html"))
+    assert '<a href="explore.html">Question by question</a>' in report
+    data = json.loads(re.findall(r'<script type="application/json" id="explore">(.*?)</script>', page, re.DOTALL)[0])
+    shown = set(re.findall(r'<span class="value">([^<]+)</span>', report))
+    scores = {each["text"] for by_measure in data["scores"][0] for each in by_measure}
+    assert scores
+    assert scores <= shown
 
 
 @pytest.mark.slow
