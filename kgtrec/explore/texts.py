@@ -121,7 +121,7 @@ def swapped_rows(
 
 def _p(value: float) -> str:
     text = p_text(value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def _number(value: float, scored: Scored) -> str:
