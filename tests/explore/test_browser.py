@@ -373,6 +373,7 @@ def test_a_view_prints(browser: Any, address: str):
             "return [...document.querySelectorAll('nav, #bar, .pages, .search')].filter((each) => each.offsetParent)"
         )
         assert browser.execute_script(shown) == [], name
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 720, name
         printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
         assert printed.startswith(b"%PDF")
 

@@ -251,14 +251,14 @@
   }
 
   async function pairView(state, view) {
-    const [a, b, { name, adds }] = [systems[state.a], systems[state.b], measures[state.m]];
+    const [a, b, { name, adds, digits }] = [systems[state.a], systems[state.b], measures[state.m]];
     const [pair, { parts, order }] = [pairOf(state), influential(state)];
     const title = `${a} and ${b}: ${name}, ${labels[state.l].name}`;
     const both = order.filter((row) => !Number.isNaN(gap(state, row)));
     view.append(heading(title), make("p", { class: "lead" }, pair ? pair.sentence : "No pair of numbers is known here."));
     const [more, less] = [1, -1].map((side) => both.filter((row) => side * gap(state, row) > 0));
     const [up, down] = [more, less].map((rows) => rows.reduce((total, row) => total + Math.abs(parts[row]), 0));
-    const share = (rows, total) => `${some(rows.length, "question")}${adds ? ` (${number(total, 4)} of the mean in all)` : ""}`;
+    const share = (rows, total) => `${some(rows.length, "question")}${adds ? ` (${number(total, digits)} of the mean in all)` : ""}`;
     view.append(make("p", {}, `${a} has a higher value on ${share(more, up)}, ${b} on ${share(less, down)}, and ${count(both.length - more.length - less.length)} are equal. `,
       adds && pair ? `What remains is ${difference(up - down)}. ${some(pair.n90, "question")} of ${count(both.length)} (${number((100 * pair.n90) / both.length, 1)}%) make 90% of the sum of the two.` : ""));
     view.append(make("div", { class: "figures" }, ...(both.length ? [histogram(state, both), scatter(state, both)] : [])),
@@ -331,7 +331,7 @@
       const steps = Math.min(half, Math.max(1, Math.ceil((Math.abs(to(d)) / end) * half - 1e-9)));
       bins[d > 0 ? half - 1 + steps : half - steps] += 1;
     }
-    const x = axis(-back(end), back(end), LEFT, RIGHT, isWide ? [...TENS.map((mark) => -mark), 0, ...TENS] : ticks(-end, end), to);
+    const x = axis(-back(end), back(end), LEFT, RIGHT, isWide ? [-1e5, -1e3, -10, 0, 10, 1e3, 1e5] : ticks(-end, end), to);
     const tallest = Math.max(1, ...bins);
     const y = axis(0, tallest, BOTTOM, TOP, [0, ...[1, 5, 25, 100, 250, 1e3, 2500, 5e3, 1e4, 2e4].filter((mark) => mark > tallest / 150)], Math.sqrt);
     const inner = (at, side) => Number((edge(at) + side * 1e-9).toPrecision(12)); // just outside the neighbour
