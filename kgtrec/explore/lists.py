@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,11 @@ class Numbering:
         self.labels = list(Vocabulary(names.decode(np.argsort(self.entity))))  # those that only runs have come last
         self._foreign: dict[str, int] = {}
 
+    @property
+    def anchors(self) -> Ints:
+        """(questions of the collection,) row of each question's anchor; after all entities where there is none."""
+        return np.append(self.entity, np.int32(len(self.all_labels())))[self.collection.questions.anchor]
+
     def __len__(self) -> int:
         return len(self.question)
 
@@ -43,9 +48,9 @@ class Numbering:
         """Return the row of each entity of a run; what the collection lacks is added."""
         code = self.collection.entities.encode(run.entities.labels)
         row = np.append(self.entity, np.int32(-1))[code]
-        for at in np.flatnonzero(code < 0).tolist():
-            label = run.entities[at]
-            row[at] = self._foreign.setdefault(label, len(self.labels) + len(self._foreign))
+        foreign = {run.entities[at]: at for at in np.flatnonzero(code < 0).tolist()}
+        for label in sorted(foreign):
+            row[foreign[label]] = self._foreign.setdefault(label, len(self.labels) + len(self._foreign))
         return row
 
     def all_labels(self) -> list[str]:
@@ -67,7 +72,7 @@ def kept_lists(run: AnyRun, numbering: Numbering, depth: int) -> Lists:
     code = numbering.collection.questions.ids.encode(run.questions.labels)
     question_of = np.append(numbering.question, np.int32(-1))[code]
     entity_of = numbering.entities_of(run)
-    columns = []
+    columns: list[tuple[Ints, Ints, Floats]] = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
     for part in run.parts():
         kept = part.cut(depth)
         columns.append((question_of[kept.question], entity_of[kept.entity], kept.score))
@@ -91,7 +96,7 @@ def rounded(score: Floats) -> Floats:
     """
     known = score[np.isfinite(score)]
     span = float(np.ptp(known)) if len(known) else 0.0
-    decimals = 4 if span == 0 else int(np.clip(np.ceil(np.log10(_STEPS / span)), 0, 300))
+    decimals = 4 if span == 0 else int(np.clip(np.ceil(np.log10(_STEPS / span)), 0, 15))
     return np.round(score, decimals) + 0.0
 
 
@@ -171,11 +176,6 @@ class Candidates:
             unjudged = self.status[-1][np.searchsorted(self.key, key)] == UNJUDGED
             count += np.bincount(own.question[first][unjudged], minlength=n_questions).astype(np.int32)
         return count
-
-    def blocks(self, n_questions: int) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the columns of each slice of ``BLOCK`` questions; see docs/explore.md."""
-        for first in range(0, n_questions, BLOCK):
-            yield self.block(first, min(first + BLOCK, n_questions))
 
     def block(self, first: int, last: int) -> dict[str, NDArray[Any]]:
         """Return the columns of the questions ``first`` to ``last - 1``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import tee
 from typing import Any, Literal, cast
 
@@ -33,11 +32,13 @@ from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import AnyMeasure, parse_measures
 from kgtrec.measures.record import Aggregate
+from kgtrec.meta.comparison import outcomes
 from kgtrec.meta.power import Power, paired_sample, power, rising_terms, spread, t_tests
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Kind = Literal["own", "ranks", "run"]
+Job = tuple[int, list[AnyMeasure], Kind]  # label set, measures, and what they are computed from
 ALPHA = 0.05
 CONFIDENCE = 0.95
 DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@10", "AP@20", "nDCG@20")
@@ -48,67 +49,49 @@ STRATA = {"side": "side", "relation": "relation", "category": "category", "popul
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """All systems under one label set and one measure."""
+    """All systems under one label set and one measure, and the tests of kgtrec meta power of all pairs of them."""
 
     items: ItemScores
     total: Floats  # (systems,) as kgtrec evaluate gives it
     ends: Floats  # (2, systems) of its interval
+    tested: Power | None  # None for a median, or one system
+    low: Floats  # (pairs,) of the difference, by the same test; NaN where it is not that of the measure itself
+    high: Floats
+
+    @classmethod
+    def of(cls, items: ItemScores, ends: Floats) -> Scored:
+        """Test the systems, whose values have intervals that end at ``ends``."""
+        n_systems = len(items.systems)
+        unknown = np.full(n_systems * (n_systems - 1) // 2, np.nan)
+        if items.aggregate not in ("sum", *LINKS) or n_systems < 2 or not len(items):
+            return cls(items, totals(items), ends, None, unknown, unknown)
+        with unwarned():  # of pairs that do not differ
+            tested = power({items.measure: items}, tests=["clustered"])
+        sample = paired_sample(items)
+        known = np.flatnonzero(sample.known)
+        error, n_clusters = paired_tests.clustered_errors(sample.value[known], sample.cluster)
+        every = spread(error, known, n_systems, turns=False)
+        found = t_tests(tested.difference[:, None], every[None, None], np.array(n_clusters - 1.0), ALPHA)
+        low, high = (found[name][0, 0] if tested.scale[0] == "value" else unknown for name in ("low", "high"))
+        return cls(items, totals(items), ends, tested, low, high)
 
     @property
     def adds(self) -> bool:
         """Whether the total is a sum over questions."""
         return self.items.aggregate in ("mean", "sum")
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """All pairs of systems under one label set and one measure: the tests of kgtrec meta power, with intervals."""
-
-    tested: Power
-    low: Floats  # (pairs,) NaN where the difference is not that of the measure itself
-    high: Floats
+    @property
+    def p(self) -> Floats:
+        """(pairs,) adjusted over all pairs."""
+        return self.low * np.nan if self.tested is None else self.tested.adjusted[0, 0]
 
     @property
     def better(self) -> NDArray[np.int8]:
         """(pairs,) 0 or 1: the first or second is better by the adjusted test; -1: it does not say."""
-        apart = self.tested.difference[0] * (1 if self.tested.higher_is_better[0] else -1)
-        significant = self.tested.adjusted[0, 0] < ALPHA
-        return np.select([significant & (apart > 0), significant & (apart < 0)], [0, 1], -1).astype(np.int8)
-
-
-def default_measures(systems: Sequence[NamedSystem]) -> tuple[str, ...]:
-    """Return the measures that the page shows by default."""
-    return OF_RANKS if all(system.ranks is not None for system in systems) else DEFAULTS
-
-
-class Jobs:
-    """What is scored under which label set, from answer ranks or from lists.
-
-    The numbers of a system come from its answer ranks, else from its run. If the answer ranks lack an answer of a label
-    set, and there are runs of all systems, measures over questions are those of the runs under all label sets, so that
-    they can be compared, and measures over answers are left out there.
-    """
-
-    def __init__(self, systems: Sequence[NamedSystem], labels: Sequence[LabelSet], measures: Any) -> None:
-        parsed = parse_measures(default_measures(systems) if measures is None else measures)
-        ranked = [system.ranks for system in systems if system.ranks is not None]
-        lacking = [any(lacks(own, label) for own in ranked) for label in labels]
-        self.by_lists = any(lacking) and all(system.read is not None for system in systems)
-        self.jobs: list[tuple[int, list[AnyMeasure], Kind]] = []
-        if not self.by_lists:
-            self.jobs = [(place, parsed, "own") for place in range(len(labels))]
-            return
-        over = {kind: [each for each in parsed if each.items == kind] for kind in ("answers", "questions")}
-        for place, is_lacking in enumerate(lacking):
-            if over["answers"] and not is_lacking:
-                self.jobs.append((place, over["answers"], "ranks"))
-            if over["questions"]:
-                self.jobs.append((place, over["questions"], "run"))
-        without = ", ".join(label.name for label, is_lacking in zip(labels, lacking, strict=True) if is_lacking)
-        warn(
-            f"the answer ranks lack answers of {without}: measures over questions are those of the runs under all "
-            "label sets, and measures over answers have no value there; kgtrec rank --judged gives ranks to all"
-        )
+        first, second = paired_tests.pairs(len(self.total))
+        apart = (self.total[first] - self.total[second]) * (1 if self.items.higher_is_better else -1)
+        tested = self.p < ALPHA
+        return np.select([tested & (apart > 0), tested & (apart < 0)], [0, 1], -1).astype(np.int8)
 
 
 def lacks(ranks: AnswerRanks, label: LabelSet) -> bool:
@@ -116,25 +99,69 @@ def lacks(ranks: AnswerRanks, label: LabelSet) -> bool:
     return bool((label.qrels.grade[unranked(ranks, label.qrels)] >= 1).any())
 
 
+def jobs_of(systems: Sequence[NamedSystem], labels: Sequence[LabelSet], measures: Any) -> list[Job]:
+    """Return which measures of which label set are computed from what.
+
+    The numbers of a system come from its answer ranks, else from its run. If the answer ranks lack an answer of a label
+    set, and there are runs of all systems, measures over questions are those of the runs under all label sets, so that
+    they can be compared, and measures over answers are left out there.
+    """
+    ranked = [system.ranks for system in systems if system.ranks is not None]
+    parsed = parse_measures(measures or (OF_RANKS if len(ranked) == len(systems) else DEFAULTS))
+    lacking = [any(lacks(own, label) for own in ranked) for label in labels]
+    if not any(lacking) or any(system.read is None for system in systems):
+        return [(place, parsed, "own") for place in range(len(labels))]
+    names = ", ".join(label.name for label, is_lacking in zip(labels, lacking, strict=True) if is_lacking)
+    warn(
+        f"the answer ranks lack answers of {names}: measures over questions are those of the runs under all label "
+        "sets, and measures over answers have no value there; kgtrec rank --judged gives ranks to all"
+    )
+    over = {kind: [each for each in parsed if each.items == kind] for kind in ("answers", "questions")}
+    jobs: list[Job] = [(place, over["answers"], "ranks") for place, is_lacking in enumerate(lacking) if not is_lacking]
+    jobs += [(place, over["questions"], "run") for place in range(len(labels))]
+    return [job for job in jobs if job[1]]
+
+
 def scored_systems(
     collection: Collection,
     systems: Iterable[tuple[NamedSystem, AnyRun | None]],
-    n_systems: int,
     labels: Sequence[LabelSet],
-    jobs: Jobs,
+    jobs: Sequence[Job],
 ) -> dict[tuple[int, str], Scored]:
     """Score all systems, each of which is read once, under every label set; by label set and measure."""
-    feeds = tee(systems, len(jobs.jobs))
-    scoring = Scoring(collection=collection)
     parts = []
-    for feed, (place, measures, kind) in zip(feeds, jobs.jobs, strict=True):
-        qrels = labels[place].qrels
+    for feed, (place, measures, kind) in zip(tee(systems, len(jobs)), jobs, strict=True):
+        qrels, scoring = labels[place].qrels, Scoring(collection=collection)
         chosen = _fed(feed, kind, qrels.questions)
-        parts.append(_Part(prepared(qrels if place else collection, chosen, measures, scoring), place, collection))
-    for _ in range(n_systems + 1):  # in step, so that one system is in memory; the last step ends the checks
-        for part in parts:
-            part.advance()
-    return {key: scored for part in parts for key, scored in part.scored()}
+        inputs = prepared(qrels if place else collection, chosen, measures, scoring)
+        intervals = Intervals(CONFIDENCE, inputs.qrels, drawn_triples(None, inputs.qrels, collection))
+        parts.append((inputs, intervals, list[str](), [list[tuple[ItemValues, Floats]]() for _ in measures]))
+    # in step, so that one system is in memory; at the end each looks for one more, which ends its checks
+    while any([_advance(*part) for part in parts]):  # noqa: C419  # all of them
+        pass
+    found = {}
+    for (inputs, _, names, values), (place, *_) in zip(parts, jobs, strict=True):
+        for measure, own in zip(inputs.measures, values, strict=True):
+            items, ends = zip(*own, strict=True)
+            whole = _in_byte_order(stacked(measure, tuple(names), list(items), inputs.qrels))
+            found[place, measure.label] = Scored.of(whole, np.array(ends).T)
+    return dict(sorted(found.items(), key=lambda each: each[0][0]))
+
+
+def _advance(
+    inputs: Prepared, intervals: Intervals, names: list[str], values: list[list[tuple[ItemValues, Floats]]]
+) -> bool:
+    """Score the next system; False if there is none."""
+    system = next(inputs.systems, None)
+    if system is None:
+        return False
+    matched = inputs.matched(system)
+    names.append(matched.name)
+    for measure, own in zip(inputs.measures, values, strict=True):
+        items, alike = inputs.items_of(measure, matched), inputs.weighting.by_question(measure)
+        ends = intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
+        own.append((as_terms(measure, items, matched.name), ends))
+    return True
 
 
 def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind, asked: Vocabulary) -> Iterator[System]:
@@ -145,34 +172,6 @@ def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind, asked: V
         if chosen is None:
             raise KgtrecError(f"expected answer ranks of {system.name}, as of the other systems, found its run only")
         yield chosen
-
-
-class _Part:
-    """One label set and the measures that are computed from one kind of systems."""
-
-    def __init__(self, inputs: Prepared, place: int, collection: Collection) -> None:
-        self.inputs, self.place, self.names = inputs, place, list[str]()
-        self.intervals = Intervals(CONFIDENCE, inputs.qrels, drawn_triples(None, inputs.qrels, collection))
-        self.found: dict[str, list[tuple[ItemValues, Floats]]] = {each.label: [] for each in inputs.measures}
-
-    def advance(self) -> None:
-        """Score the next system, if there is one."""
-        system = next(self.inputs.systems, None)
-        if system is None:
-            return
-        matched = self.inputs.matched(system)
-        self.names.append(matched.name)
-        for measure in self.inputs.measures:
-            items = self.inputs.items_of(measure, matched)
-            alike = self.inputs.weighting.by_question(measure)
-            ends = self.intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
-            self.found[measure.label].append((as_terms(measure, items, matched.name), ends))
-
-    def scored(self) -> Iterator[tuple[tuple[int, str], Scored]]:
-        for measure in self.inputs.measures:
-            items, ends = zip(*self.found[measure.label], strict=True)
-            whole = _in_byte_order(stacked(measure, tuple(self.names), list(items), self.inputs.qrels))
-            yield (self.place, measure.label), Scored(whole, totals(whole), np.array(ends).T)
 
 
 def _in_byte_order(scores: ItemScores) -> ItemScores:
@@ -200,25 +199,6 @@ def exact_ranks(ranks: AnswerRanks, label: LabelSet, collection: Collection) -> 
     return None if answers is None else np.array([answers.rank, answers.best, answers.worst], np.float64)
 
 
-def pairs_of(items: Mapping[str, ItemScores]) -> dict[str, Pairs]:
-    """Test all pairs of systems under each measure that is a mean, as ``kgtrec meta power``; with intervals."""
-    found = {}
-    for label, own in items.items():
-        if own.aggregate not in ("sum", *LINKS) or len(own.systems) < 2 or not len(own):
-            continue
-        with unwarned():  # of pairs that do not differ
-            tested = power({label: own}, tests=["clustered"])
-        sample = paired_sample(own)
-        known = np.flatnonzero(sample.known)
-        error, n_clusters = paired_tests.clustered_errors(sample.value[known], sample.cluster)
-        every = spread(error, known, len(own.systems), turns=False)
-        ends = t_tests(tested.difference[:, None], every[None, None], np.array(n_clusters - 1.0), ALPHA)
-        is_own = tested.scale[0] == "value"
-        low, high = (np.where(is_own, ends[name][0, 0], np.nan) for name in ("low", "high"))
-        found[label] = Pairs(tested, low, high)
-    return found
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Stratum:
     """The questions in groups of one kind."""
@@ -233,57 +213,51 @@ def strata_of(collection: Collection) -> dict[str, Stratum]:
     for kind, per in STRATA.items():
         with suppress(KgtrecError):  # without train triples there is no popularity
             parts = breakdown_of(per, collection.qrels, collection, [], None)
-            labels = parts.items[per].to_pylist()
-            order = sorted(range(len(labels)), key=lambda at: labels[at].encode()) if kind == "relation" else None
-            group = parts.group
-            if order is not None:
-                place = np.empty(len(order), np.int32)
-                place[order] = np.arange(len(order), dtype=np.int32)
-                labels, group = [labels[at] for at in order], place[group]
-            found[kind] = Stratum(labels, group)
+            labels, group = Vocabulary(parts.items[per]), parts.group
+            if kind == "relation":
+                labels, group = Vocabulary(labels.decode(np.argsort(labels.byte_order))), labels.byte_order[group]
+            found[kind] = Stratum(list(labels), group)
     n = np.bincount(collection.qrels.question[collection.qrels.grade >= 1], minlength=len(collection.questions))
-    group, labels = cut(n, n, 4)
-    found["answers"] = Stratum(labels, group)
-    return found
+    group, names = cut(n, n, 4)
+    return found | {"answers": Stratum(names, group)}
 
 
-class StratumTests:
-    """Both systems of each pair on each group, with a test that the adjusted p-values of a kind share."""
+def stratum_tests(scored: Scored, strata: Mapping[str, Stratum], row: Ints) -> Iterator[dict[str, NDArray[Any]]]:
+    """Compare both systems of each pair on each group of each kind, with p-values adjusted over the groups of a kind.
 
-    def __init__(self, scored: Scored, groups: Mapping[str, Ints], sizes: Mapping[str, int]) -> None:
-        self._items, self._groups, self._sizes = scored.items, groups, sizes
+    Parameters
+    ----------
+    scored : Scored
+    strata : mapping of str to Stratum
+    row : (items,) int array
+        The row of each item's question in the collection.
 
-    @cached_property
-    def _averaged(self) -> Floats | None:
-        is_mean = self._items.aggregate in ("sum", *LINKS)
-        return rising_terms(self._items) if is_mean else None
+    Yields
+    ------
+    dict of str to array
+        Columns of a pair and a kind: pair, kind, group, n, first, second, difference, p, wins, losses.
+    """
+    items = scored.items
+    averaged = None if scored.tested is None else rising_terms(items)
+    for kind, stratum in enumerate(strata.values()):
+        size, group = len(stratum.labels), stratum.group[row]
+        n = np.bincount(group, minlength=size)
+        used = np.flatnonzero(n)
+        units = Units.of(items.questions.byte_order[items.question], group, size)
+        n_units = np.bincount(units.own_group, minlength=size)
+        value = np.stack([aggregate_groups(own, group, size, _how(items), items.weight) for own in items.value])
+        for pair, (a, b) in enumerate(zip(*paired_tests.pairs(len(items.systems)), strict=True)):
+            wins, losses, _ = outcomes(items, group, size, (a, b))
+            p = np.full(size, np.nan)
+            if averaged is not None:
+                apart = quotients(units, averaged[a] - averaged[b], np.ones(len(items)))
+                at = (n_units >= LEAST_BOUNDED) & (apart.error > 0)
+                found = t_tests(apart.value[None, None, at], apart.error[None, None, at], n_units[at] - 1.0, ALPHA)
+                p[at] = found["adjusted"][0, 0]
+            columns = {"n": n, "first": value[a], "second": value[b], "difference": value[a] - value[b], "p": p}
+            columns |= {"wins": wins, "losses": losses, "pair": np.full(size, pair), "kind": np.full(size, kind)}
+            yield {"group": used, **{key: column[used] for key, column in columns.items()}}
 
-    def rows(self) -> Iterator[tuple[int, int, dict[str, NDArray[Any]]]]:
-        """Yield the number of the kind, that of the pair, and a column for each number of its groups."""
-        items = self._items
-        first, second = paired_tests.pairs(len(items.systems))
-        how = cast(Aggregate, items.aggregate)
-        for kind, (name, group_of) in enumerate(self._groups.items()):
-            size = self._sizes[name]
-            group = group_of[items.question]
-            n = np.bincount(group, minlength=size)
-            used = np.flatnonzero(n)
-            units = Units.of(items.questions.byte_order[items.question], group, size)
-            n_units = np.bincount(units.own_group, minlength=size)
-            value = np.stack([aggregate_groups(own, group, size, how, items.weight) for own in items.value])
-            one = np.ones(len(items))
-            for pair, (a, b) in enumerate(zip(first, second, strict=True)):
-                higher, lower, _ = paired_tests.outcomes(items.value[a], items.value[b], group, size)
-                falls = items.aggregate in ("inverse mean", "inverse geometric mean")
-                wins, losses = (higher, lower) if items.higher_is_better != falls else (lower, higher)
-                p = np.full(size, np.nan)
-                if self._averaged is not None:
-                    apart = quotients(units, self._averaged[a] - self._averaged[b], one)
-                    tested = (n_units >= LEAST_BOUNDED) & (apart.error > 0)
-                    freedom = np.maximum(n_units - 1.0, 1.0)
-                    p[tested] = t_tests(
-                        apart.value[None, None, tested], apart.error[None, None, tested], freedom[tested], ALPHA
-                    )["adjusted"][0, 0]
-                columns = {"n": n, "first": value[a], "second": value[b], "difference": value[a] - value[b]}
-                columns |= {"p": p, "wins": wins, "losses": losses}
-                yield kind, pair, {"group": used, **{key: column[used] for key, column in columns.items()}}
+
+def _how(items: ItemScores) -> Aggregate:
+    return cast(Aggregate, items.aggregate)

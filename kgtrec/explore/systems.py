@@ -6,13 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.run import AnyRun
 from kgtrec.errors import KgtrecError
-from kgtrec.evaluation.given import RANKS_SUFFIXES, files_of_folder, is_named, system_of
+from kgtrec.evaluation.given import RANKS_SUFFIXES, each_system, files_of_folder, system_of
+from kgtrec.formats.parquet import holds_ranks, is_in_parts
+from kgtrec.formats.trec.runs import default_name
+from kgtrec.formats.trec.streamed_runs import read_any_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +43,18 @@ def named_systems(systems: Any) -> list[NamedSystem]:
         If there is no system, or one of them has two runs, or twice answer ranks.
     """
     found: dict[str, NamedSystem] = {}
-    for name, ranks, read in _each(systems):
-        before = found.get(name, NamedSystem(name))
-        if (before.ranks if read is None else before.read) is not None:
-            kind = "answer ranks" if read is None else "runs"
-            raise KgtrecError(f"expected systems of different names, found {kind} of {name!r} twice; rename one")
-        found[name] = replace(before, ranks=ranks or before.ranks, read=read or before.read)
+    for part in _each(systems):
+        before = found.get(part.name, part)
+        if before is not part and (before.read if part.ranks is None else before.ranks) is not None:
+            kind = "runs" if part.ranks is None else "answer ranks"
+            raise KgtrecError(f"expected systems of different names, found {kind} of {part.name!r} twice; rename one")
+        found[part.name] = replace(before, ranks=before.ranks or part.ranks, read=before.read or part.read)
     if not found:
         raise KgtrecError("expected at least one system, found none")
     return sorted(found.values(), key=lambda system: system.name.encode())
 
 
-def _each(systems: Any) -> Iterator[tuple[str, AnswerRanks | None, Callable[[], AnyRun] | None]]:
-    from kgtrec.formats.parquet import holds_ranks, is_in_parts
-    from kgtrec.formats.trec.runs import default_name
-    from kgtrec.formats.trec.streamed_runs import read_any_run
-
+def _each(systems: Any) -> Iterator[NamedSystem]:
     if isinstance(systems, str | os.PathLike):
         path = os.fspath(systems)
         if Path(path).is_dir() and not is_in_parts(path):
@@ -63,27 +63,23 @@ def _each(systems: Any) -> Iterator[tuple[str, AnswerRanks | None, Callable[[], 
                 with suppress(KgtrecError):  # there are no runs beside them
                     files += files_of_folder(path, runs=True)
             for file in files:
-                yield from _each(Path(file)) if not Path(file).is_dir() else _each_object(system_of(file))
-        elif holds_ranks(path):
-            yield from _each_object(system_of(path))
+                yield _of_file(file)
         else:
-            yield default_name(path), None, lambda: read_any_run(path, name=default_name(path))
-    elif isinstance(systems, Mapping):
-        for name, system in systems.items():
-            yield from _each_object(system_of(system, name))
-    elif is_named(systems):
-        yield from _each_object(system_of(systems))
-    elif isinstance(systems, Iterable):
+            yield _of_file(path)
+    elif isinstance(systems, Iterable) and not isinstance(systems, Mapping) and not hasattr(systems, "columns"):
         for system in systems:
-            if not is_named(system):
-                raise KgtrecError("expected runs, answer ranks or paths; give others as a mapping from names")
             yield from _each(system)
     else:
-        raise KgtrecError(f"expected systems, found {systems!r}")
+        for own in each_system(systems):
+            if isinstance(own, AnswerRanks):
+                yield NamedSystem(own.name, own)
+            else:
+                yield NamedSystem(own.name, None, partial(own.renamed, own.name))
 
 
-def _each_object(system: Any) -> Iterator[tuple[str, AnswerRanks | None, Callable[[], AnyRun] | None]]:
-    if isinstance(system, AnswerRanks):
-        yield system.name, system, None
-    else:
-        yield system.name, None, lambda: system
+def _of_file(path: str) -> NamedSystem:
+    name = default_name(path)
+    if not holds_ranks(path):
+        return NamedSystem(name, None, partial(read_any_run, path, name=name))
+    ranks = system_of(path)
+    return NamedSystem(name, ranks if isinstance(ranks, AnswerRanks) else None)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from kgtrec.errors import unwarned
-from kgtrec.explore.numbers import ALPHA, Pairs, Scored
+from kgtrec.explore.numbers import ALPHA, CONFIDENCE, Floats, Scored
 from kgtrec.kernels.statistics.compact_letters import compact_letters
-from kgtrec.kernels.statistics.paired_tests import outcomes, pairs
+from kgtrec.kernels.statistics.paired_tests import pairs
 from kgtrec.measures.names import digits_of
-from kgtrec.meta.comparison import n_of_difference
+from kgtrec.meta.comparison import n_of_difference, outcomes
 from kgtrec.meta.correlation import swaps
 from kgtrec.report.cells import letters_of, p_text, value_text
-
-if TYPE_CHECKING:
-    from kgtrec.explore.explore import Exploration
-
 
 _VERDICTS = {
     "both": "both differences are significant (p not adjusted)",
@@ -28,134 +25,108 @@ _VERDICTS = {
 }
 
 
+def letters(scored: Scored) -> list[str]:
+    """Return the letters of each system: those that share one do not differ."""
+    n = len(scored.total)
+    differ, found = np.zeros((n, n), np.bool_), [""] * n
+    if scored.tested is not None:
+        first, second = pairs(n)
+        differ[first, second] = differ[second, first] = scored.p < ALPHA
+        order = np.argsort(-scored.total if scored.items.higher_is_better else scored.total, kind="stable")
+        for place, text in zip(order, letters_of(compact_letters(differ[np.ix_(order, order)])), strict=True):
+            found[place] = text
+    return found
+
+
+def score_texts(scored: Scored) -> list[dict[str, str]]:
+    """Return the value of each system, its interval, and its letters."""
+    rows = []
+    for groups, *numbers in zip(letters(scored), scored.total, *scored.ends, strict=True):
+        text, low, high = (_number(number, scored) for number in numbers)
+        interval = "" if np.isnan(numbers).any() else f"[{low}, {high}]"
+        rows.append({"text": text, "interval": interval, "letters": groups})
+    return rows
+
+
+def pair_rows(scored: Scored, value: Floats, weight: Floats, under: str) -> list[dict[str, Any]]:
+    """Return a row for each pair of systems.
+
+    Parameters
+    ----------
+    scored : Scored
+    value, weight : arrays
+        Of the questions, as :func:`kgtrec.meta.comparison.per_question` gives them.
+    under : str
+        The label set, for sentences.
+    """
+    rows, items = [], scored.items
+    for at, (a, b) in enumerate(np.transpose(pairs(len(items.systems))).tolist()):
+        wins, losses, ties = (int(n[0]) for n in outcomes(items, np.zeros(len(items), np.int32), 1, (a, b)))
+        numbers = {"difference": scored.total[a] - scored.total[b], "low": scored.low[at], "high": scored.high[at]}
+        row: dict[str, Any] = {"a": a, "b": b} | {key: finite(own) for key, own in numbers.items()}
+        row |= {"p": finite(scored.p[at]), "wins": wins, "losses": losses, "ties": ties}
+        row |= {"better": int(scored.better[at]), "n90": n_of_difference(items, value, weight, (a, b))}
+        rows.append(row | {"sentence": _sentence(scored, row, under)})
+    return rows
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON has it; None where it is undefined or infinite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _sentence(scored: Scored, row: Mapping[str, Any], under: str) -> str:
+    sign = -1 if row["better"] == 1 else 1
+    ahead, behind = (row["a"], row["b"])[::sign]
+    one, other = (scored.items.systems[at] for at in (ahead, behind))
+    n_pairs = len(scored.p)
+    tested = "" if row["p"] is None else f" ({_p(row['p'])}{f', Holm over {n_pairs} pairs' * (n_pairs > 1)})"
+    interval = ""
+    if row["low"] is not None:
+        low, high = sorted((sign * row["low"], sign * row["high"]))
+        interval = f", {100 * CONFIDENCE:g}% interval [{_apart(low)}, {_apart(high)}]"
+    apart = scored.total[ahead] - scored.total[behind]
+    numbers = f"{_number(scored.total[ahead], scored)} and {_number(scored.total[behind], scored)}"
+    under = f"under {scored.items.measure} with {under}: {numbers}, a difference of {_apart(apart)}{interval}{tested}."
+    if row["better"] >= 0:
+        return f"{one} is better than {other} {under}"
+    if tested:
+        return f"{one} and {other} do not differ significantly {under}"
+    return f"No test says which of {one} and {other} is better {under}"
+
+
+def swapped_rows(
+    first: Mapping[str, Scored], second: Mapping[str, Scored], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the pairs that two label sets put in opposite order, as ``kgtrec meta correlate --swaps``."""
+    both = [
+        {name: own.items for name, own in each.items() if name in first and name in second} for each in (first, second)
+    ]
+    if not both[0] or len(next(iter(first.values())).total) < 2:
+        return []
+    with unwarned():
+        swapped = swaps(*both, names=(names[0], names[1])).to_table().to_pylist()
+    rows = []
+    for row in swapped:
+        gaps = [f"by {_apart(abs(row[key]))} ({_p(row.get(f'{key}_p', np.nan))})" for key in ("first", "second")]
+        sentence = (
+            f"Under {row['measure']}, {row['better']} is ahead of {row['worse']} with {names[0]}, {gaps[0]}, and "
+            f"behind it with {names[1]}, {gaps[1]}; {_VERDICTS[row.get('significant', 'unknown')]}."
+        )
+        systems = first[row["measure"]].items.systems
+        a, b = systems.index(row["better"]), systems.index(row["worse"])
+        rows.append({"a": a, "b": b, "measure": row["measure"], "sentence": sentence})
+    return rows
+
+
 def _p(value: float) -> str:
     text = p_text(value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
-def _number(value: float, measure: str) -> str:
-    return value_text(value, digits=digits_of(measure), typeset=True)
+def _number(value: float, scored: Scored) -> str:
+    return value_text(value, digits=digits_of(scored.items.measure), typeset=True)
 
 
 def _apart(value: float) -> str:
     return value_text(value, "difference", typeset=True)
-
-
-def letters(scored: Scored, own: Pairs | None) -> list[str]:
-    """Return the letters of each system: those that share one do not differ."""
-    n = len(scored.total)
-    if own is None:
-        return [""] * n
-    first, second = pairs(n)
-    differ = np.zeros((n, n), np.bool_)
-    differ[first, second] = differ[second, first] = own.tested.adjusted[0, 0] < ALPHA
-    order = np.argsort(-scored.total if scored.items.higher_is_better else scored.total, kind="stable")
-    found = [""] * n
-    for place, text in zip(order, letters_of(compact_letters(differ[np.ix_(order, order)])), strict=True):
-        found[place] = text
-    return found
-
-
-def score_text(scored: Scored, own: Pairs | None) -> list[dict[str, str]]:
-    """Return the value of each system, its interval, and its letters."""
-    measure = scored.items.measure
-    return [
-        {
-            "text": _number(total, measure),
-            "interval": "" if np.isnan([low, high]).any() else f"[{_number(low, measure)}, {_number(high, measure)}]",
-            "letters": groups,
-        }
-        for total, low, high, groups in zip(scored.total, *scored.ends, letters(scored, own), strict=True)
-    ]
-
-
-def pair_rows(found: Exploration) -> list[dict[str, Any]]:
-    """Return a row for each label set, measure and pair."""
-    rows = []
-    first, second = pairs(len(found.systems))
-    for (label, measure), scored in found.scored.items():
-        own = found.pairs.get((label, measure))
-        items = scored.items
-        value, weight = found.values(label, measure)
-        one = np.zeros(len(items), np.int32)
-        falls = items.aggregate in ("inverse mean", "inverse geometric mean")
-        for at, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            higher, lower, ties = (int(n[0]) for n in outcomes(items.value[a], items.value[b], one, 1))
-            wins, losses = (higher, lower) if items.higher_is_better != falls else (lower, higher)
-            p, low, high, better = np.nan, np.nan, np.nan, -1
-            if own is not None:
-                p, low, high = own.tested.adjusted[0, 0, at], own.low[at], own.high[at]
-                better = int(own.better[at])
-            row = {"a": a, "b": b, "label": label, "measure": found.measures.index(measure)}
-            row["difference"] = scored.total[a] - scored.total[b]
-            row |= {"low": low, "high": high, "p": p, "wins": wins, "losses": losses, "ties": ties, "better": better}
-            row["n90"] = n_of_difference(items, value, weight, (a, b))
-            row["sentence"] = _sentence(found, scored, row)
-            rows.append({key: _plain(each) for key, each in row.items()})
-    return rows
-
-
-def _plain(value: Any) -> Any:
-    """A number that JSON has; None where it is undefined or infinite."""
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return value
-
-
-def _sentence(found: Exploration, scored: Scored, row: dict[str, Any]) -> str:
-    measure = scored.items.measure
-    pair = row["a"], row["b"]
-    ahead, behind = pair if row["better"] != 1 else pair[::-1]
-    sign = 1 if row["better"] != 1 else -1
-    names = [found.systems[at] for at in (ahead, behind)]
-    numbers = [_number(scored.total[at], measure) for at in (ahead, behind)]
-    under = f"under {measure} with {found.labels[row['label']].name}"
-    n_pairs = len(found.systems) * (len(found.systems) - 1) // 2
-    holm = f", Holm over {n_pairs} pairs" * (n_pairs > 1)
-    tested = (
-        f"p {'' if (text := p_text(row['p'])).startswith('<') else '= '}{text}{holm}" if row["p"] == row["p"] else ""
-    )
-    ends = sorted((sign * row["low"], sign * row["high"]))
-    interval = f", 95% interval [{_apart(ends[0])}, {_apart(ends[1])}]" if row["low"] == row["low"] else ""
-    apart = f"{numbers[0]} and {numbers[1]}, a difference of {_apart(sign * row['difference'])}{interval}"
-    if row["better"] >= 0:
-        return f"{names[0]} is better than {names[1]} {under}: {apart} ({tested})."
-    if tested:
-        return f"{names[0]} and {names[1]} do not differ significantly {under}: {apart} ({tested})."
-    return f"No test says which of {names[0]} and {names[1]} is better {under}: {apart}."
-
-
-def swapped_rows(found: Exploration) -> list[dict[str, Any]]:
-    """Return the pairs that another label set puts in the opposite order, as ``kgtrec meta correlate --swaps``."""
-    rows = []
-    for label in range(1, len(found.labels)):
-        both = [
-            {measure: found.scored[at, measure].items for measure in found.measures if (at, measure) in found.scored}
-            for at in (0, label)
-        ]
-        measures = [measure for measure in both[0] if measure in both[1]]
-        if not measures or len(found.systems) < 2:
-            continue
-        names = found.labels[0].name, found.labels[label].name
-        with unwarned():
-            swapped = swaps(both[0], both[1], measures=measures, names=names)
-        for row in swapped.to_table().to_pylist():
-            gaps = [
-                f"by {_apart(abs(row[key]))} ({_p(p)})"
-                for key, p in (("first", row.get("first_p", np.nan)), ("second", row.get("second_p", np.nan)))
-            ]
-            sentence = (
-                f"Under {row['measure']}, {row['better']} is ahead of {row['worse']} with {names[0]}, {gaps[0]}, and "
-                f"behind it with {names[1]}, {gaps[1]}; {_VERDICTS[row.get('significant', 'unknown')]}."
-            )
-            pair = [found.systems.index(row[key]) for key in ("better", "worse")]
-            rows.append(
-                {
-                    "a": pair[0],
-                    "b": pair[1],
-                    "label": label,
-                    "measure": found.measures.index(row["measure"]),
-                    "sentence": sentence,
-                }
-            )
-    return rows

@@ -333,7 +333,7 @@ def compare(
         tested = power(testable)
         (t, t_clustered), (p, p_clustered) = (part[:, :, 0].T for part in (tested.statistic, tested.p))
         tests[:, [label in testable for label in scores]] = tested.d_z[:, 0], t, p, t_clustered, p_clustered
-    counts = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    counts = np.array([outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     most_different = _most_different(scores[by], top)
     names_of_tests = ("d_z", "t", "p", "t_clustered", "p_clustered", "wins", "losses", "ties")
     return Comparison(
@@ -399,9 +399,11 @@ def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: Boot
     return found
 
 
-def _outcomes(scores: ItemScores, group: Ints, size: int) -> tuple[NDArray[np.int64], ...]:
-    """(size,) wins, losses and ties of the first system."""
-    higher, lower, same = paired_tests.outcomes(scores.value[0], scores.value[1], group, size)
+def outcomes(
+    scores: ItemScores, group: Ints, size: int, pair: tuple[int, int] = (0, 1)
+) -> tuple[NDArray[np.int64], ...]:
+    """Return, (size,) each, wins, losses and ties of the first of two systems in each group of items."""
+    higher, lower, same = paired_tests.outcomes(scores.value[pair[0]], scores.value[pair[1]], group, size)
     # an item's value rises with the measure's value, except where that is the inverse of a mean
     better = scores.higher_is_better != (scores.aggregate in ("inverse mean", "inverse geometric mean"))
     return (higher, lower, same) if better else (lower, higher, same)
@@ -434,7 +436,7 @@ def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Arra
         if scores.aggregate in LINKS or scores.aggregate == "sum":
             averaged = rising_terms(scores)
             share = np.bincount(group, weights=averaged[0] - averaged[1], minlength=size) / len(scores)
-        parts.append((np.bincount(group, minlength=size), value, *_outcomes(scores, group, size), share))
+        parts.append((np.bincount(group, minlength=size), value, *outcomes(scores, group, size), share))
     columns = [np.array(column) for column in zip(*parts, strict=True)]
     return GroupOutcomes(labels.take(arrow_of(used.astype(np.int32))), *columns)
 

@@ -157,7 +157,7 @@ def test_the_interval_is_that_of_the_clustered_test():
     collection, *_ = world(5, 30)
     ranks, _ = systems_of(collection, 5)
     found = explore(collection, ranks, "micro.MRR")
-    pairs = found.pairs[0, "micro.MRR"]
+    pairs = found.scored[0, "micro.MRR"]
     p = power(collection, sorted(ranks, key=lambda own: own.name), "micro.MRR", tests=["clustered"]).p[0, 0]
     assert ((pairs.low > 0) | (pairs.high < 0)).tolist() == (p < 0.05).tolist()
 

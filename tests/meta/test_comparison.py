@@ -290,7 +290,7 @@ def test_how_many_questions_make_the_difference():
     """1, 1/2 and 1/4 of a sum of 7/4: 90% needs all three; a median does not add up."""
     run = {"q1": "a x", "q2": "x a", "q3": "x y z a"}
     qrels = {question: {"a": 1} for question in run}
-    found = compare(qrels, [run_of("one", run), run_of("none", {question: "b" for question in run})], "RR", resamples=2)
+    found = compare(qrels, [run_of("one", run), run_of("none", dict.fromkeys(run, "b"))], "RR", resamples=2)
     assert found.n_of_90 == 3
     assert "; 3 of 3 questions make 90% of the absolute differences" in found.tables()[-1].title
     collection, one, other = world(0)
