@@ -5,7 +5,6 @@ python -m tests.explore.made explore.html [QUESTIONS]
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import sys
@@ -13,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
 
-from kgtrec.report.html import look, markup, source_hash, template
+from kgtrec.explore.page import to_page
 
 HOSTILE = "<script>alert(1)</script>"
 SYSTEMS = ("rescal", HOSTILE, "conve & co", 'the "fourth"')
@@ -23,7 +21,7 @@ KINDS = {"side": ["head", "tail"], "category": ["1-1", "1-n", "n-1", "n-n"], "an
 BLOCK, DEPTH, N_ENTITIES = 256, 8, 500
 
 
-def slice_text(columns: dict[str, Any]) -> str:
+def slice_of(columns: dict[str, Any]) -> bytes:
     """Columns as the page reads them: a header, then arrays, each at a multiple of 8 bytes."""
     header, parts = [], []
     for name, column in columns.items():
@@ -53,7 +51,7 @@ def slice_text(columns: dict[str, Any]) -> str:
         parts.append(column.tobytes())
     head = json.dumps(header).encode()
     body = b"".join(part + bytes(-len(part) % 8) for part in (len(head).to_bytes(4, "little") + head, *parts))
-    return base64.b64encode(gzip.compress(body, mtime=0)).decode()
+    return gzip.compress(body, mtime=0)
 
 
 def made(n_questions: int = 600, seed: int = 0) -> dict[str, Any]:
@@ -128,7 +126,7 @@ def made(n_questions: int = 600, seed: int = 0) -> dict[str, Any]:
         kinds |= {"status": np.uint8, "list": np.uint16, "tie": np.uint16}
         columns = {name: np.array(column, kinds.get(name.split(".")[0], np.float64)) for name, column in rows.items()}
         columns |= {name: np.array(column, np.uint32) for name, column in ends.items()}
-        blocks[f"block-{first // BLOCK}"] = slice_text(columns)
+        blocks[f"block-{first // BLOCK}"] = slice_of(columns)
     index["top_unjudged"] = top
     values[1, 0, 0, ::7] = np.nan  # questions that have no value
     weights = np.ones((n_labels, 2, n_questions)) / n_questions
@@ -139,9 +137,9 @@ def made(n_questions: int = 600, seed: int = 0) -> dict[str, Any]:
     totals = np.nansum(values * weights[:, :, None], axis=-1)
     data = _small(totals, values, n_questions, relations)
     strata = _strata(data["pairs"], values, index)
-    slices = {"index": slice_text(index), "entities": slice_text({"label": entities, "name": names})}
-    slices |= {"strata": slice_text(strata)} | blocks
-    return {"data": data, "values": values, "candidates": candidates, "ids": ids, "html": page(data, slices)}
+    slices = {"index": slice_of(index), "entities": slice_of({"label": entities, "name": names})}
+    slices |= {"strata": slice_of(strata)} | blocks
+    return {"data": data, "values": values, "candidates": candidates, "ids": ids, "html": to_page(data, slices.items())}
 
 
 def _small(totals: Any, values: Any, n_questions: int, relations: list[str]) -> dict[str, Any]:
@@ -156,12 +154,14 @@ def _small(totals: Any, values: Any, n_questions: int, relations: list[str]) -> 
                     d = float(totals[label, measure, a] - totals[label, measure, b])
                     is_clear = abs(d) > 0.01
                     verdict = f"{SYSTEMS[a if d > 0 else b]} is better" if is_clear else "The order is not settled"
-                    pairs.append({
-                        "a": a, "b": b, "label": label, "measure": measure, "difference": d, "low": d - 0.01, "high": d + 0.01,
-                        "p": 0.001 if is_clear else 0.4, "better": (0 if d > 0 else 1) if is_clear else -1,
-                        "wins": int((first > second).sum()), "losses": int((first < second).sum()), "ties": int((first == second).sum()),
-                        "n90": _n90(first - second), "sentence": f"{verdict}: {SYSTEMS[a]} minus {SYSTEMS[b]} is {d:.4f}.",
-                    })  # fmt: skip
+                    pair = {"a": a, "b": b, "label": label, "measure": measure}
+                    pair |= {"difference": d, "low": d - 0.01, "high": d + 0.01, "p": 0.001 if is_clear else 0.4}
+                    pair |= {"better": (0 if d > 0 else 1) if is_clear else -1, "n90": _n90(first - second)}
+                    wins, losses, ties = (int(n.sum()) for n in (first > second, first < second, first == second))
+                    pair |= {"wins": wins, "losses": losses, "ties": ties}
+                    sentence = f"{verdict}: {SYSTEMS[a]} minus {SYSTEMS[b]} is {d:.4f}."
+                    pairs.append(pair | {"sentence": sentence})
+    ends = [[f"[{value - 0.01:.4f}, {value + 0.01:.4f}]" for value in row] for row in totals.reshape(-1, n_systems)]
     return {
         "format": 1,
         "title": f"Made up & {HOSTILE}",
@@ -178,12 +178,13 @@ def _small(totals: Any, values: Any, n_questions: int, relations: list[str]) -> 
         "scores": [
             [
                 [
-                    {"text": f"{value:.4f}", "interval": f"[{value - 0.01:.4f}, {value + 0.01:.4f}]", "letters": "ab"[place % 2]}
-                    for place, value in enumerate(by_system)
+                    {"text": f"{totals[label, measure, s]:.4f}", "interval": ends[label * n_measures + measure][s]}
+                    | {"letters": "ab"[s % 2]}
+                    for s in range(n_systems)
                 ]
-                for by_system in by_measure
+                for measure in range(n_measures)
             ]
-            for by_measure in totals
+            for label in range(n_labels)
         ],
         "strata": [{"kind": kind, "labels": labels} for kind, labels in KINDS.items()]
         + [{"kind": "relation", "labels": relations}],
@@ -214,28 +215,13 @@ def _strata(pairs: list[dict[str, Any]], values: Any, index: dict[str, Any]) -> 
                 where = (group_of == group) & ~np.isnan(first) & ~np.isnan(second)
                 a, b = first[where], second[where]
                 d = a.mean() - b.mean()
-                rows.append((row, kind, group, where.sum(), a.mean(), b.mean(), d, min(1, 0.01 / max(abs(d), 1e-9)), (a > b).sum(), (a < b).sum()))  # fmt: skip
+                numbers = a.mean(), b.mean(), d, min(1, 0.01 / max(abs(d), 1e-9))
+                rows.append((row, kind, group, where.sum(), *numbers, (a > b).sum(), (a < b).sum()))
     names = ("pair", "kind", "group", "n", "first", "second", "difference", "p", "wins", "losses")
     types = (np.uint16, np.uint8, np.uint16, np.uint32, *[np.float64] * 4, np.uint32, np.uint32)
     return {
         name: np.array(column, kind) for name, kind, column in zip(names, types, zip(*rows, strict=True), strict=True)
     }
-
-
-def page(data: dict[str, Any], slices: dict[str, str]) -> str:
-    """The template, filled."""
-    style, script = look() + template("explore.css"), template("report.js") + template("explore.js")
-    policy = f"default-src 'none'; style-src {source_hash(style)}; script-src {source_hash(script)}; base-uri 'none'; form-action 'none'"
-    text = json.dumps(data).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template("explore.html")).render(
-        policy=policy,
-        style=markup(style),
-        script=markup(script),
-        page=data,
-        data=markup(text),
-        slices=list(slices.items()),
-    )
 
 
 if __name__ == "__main__":

@@ -167,6 +167,23 @@ def test_the_numbers_of_a_pair_are_those_of_its_questions(browser: Any, world: d
         assert inside.sum() == int(n)
 
 
+def test_a_bar_leads_to_its_questions(browser: Any, address: str):
+    """The search finds as many as the bar has, also beside 0, where ties are left out."""
+    view_of(browser, address, VIEWS["pair"])
+    browser.execute_script("document.querySelector('figure details').open = true")
+    bins = browser.execute_script(
+        "const rows = [...document.querySelectorAll('figure details tbody tr')];"
+        "return rows.map((row) => [row.querySelector('a').hash, row.cells[2].textContent])"
+    )
+    assert len(bins) > 10
+    for state, n in bins:
+        goes_to(browser, state)
+        titles = browser.execute_script(
+            "return [...document.querySelectorAll('main h3')].map((each) => each.textContent)"
+        )
+        assert f"{n} question{'s' * (n != '1')} found" in titles, state
+
+
 def test_a_pair_the_other_way_round_has_the_opposite_difference(browser: Any, address: str):
     """The values change sides, what remains its sign; the sentence stays."""
     read = "return [...document.querySelectorAll('main > div > p')].map((each) => each.textContent)"
@@ -238,7 +255,8 @@ def test_lists_of_a_question_are_linked(browser: Any, address: str):
     view_of(browser, address, VIEWS["question"])
     marked = browser.execute_script("""
         const rows = [...document.querySelectorAll(".list tr[data-entity]")];
-        const twice = rows.find((row) => rows.filter((other) => other.dataset.entity === row.dataset.entity).length > 1);
+        const same = (row) => rows.filter((other) => other.dataset.entity === row.dataset.entity);
+        const twice = rows.find((row) => same(row).length > 1);
         twice.querySelector("a").focus();
         return [...document.querySelectorAll("tr.linked")].map((row) => row.dataset.entity);
     """)
@@ -355,6 +373,7 @@ def test_a_view_prints(browser: Any, address: str):
             "return [...document.querySelectorAll('nav, #bar, .pages, .search')].filter((each) => each.offsetParent)"
         )
         assert browser.execute_script(shown) == [], name
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 720, name
         printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
         assert printed.startswith(b"%PDF")
 
@@ -376,6 +395,20 @@ def test_the_page_shows_the_numbers_of_evaluate_and_compare(browser: Any, tmp_pa
     shown = {(row[0], measure): text[:6] for row in rows for measure, text in zip(head[1:], row[1:], strict=True)}
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert shown == {(each["system"], each["measure"]): f"{each['value']:.4f}" for each in scores}
+    goes_to(browser, "find&least=1")
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.execute_script(
+        "[...document.querySelectorAll('button')].find((each) => /^Save/.test(each.textContent)).click()"
+    )
+    command = until(browser, "document.querySelector('pre') && document.querySelector('pre').textContent").split()
+    deadline = time.monotonic() + 20
+    while not ((tmp_path / "unjudged.run").exists() and (tmp_path / "unjudged.run").stat().st_size):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    given = {"COLLECTION": folder, "unjudged.run": tmp_path / "unjudged.run", "campaign": tmp_path / "campaign"}
+    kgtrec(*(given.get(word, word) for word in command[1:]))
+    n = len((tmp_path / "unjudged.run").read_text().splitlines())
+    assert len((tmp_path / "campaign" / "pool.tsv").read_text().splitlines()) == 1 + n  # and a header
     goes_to(browser, "a=rules&b=svd&m=micro.MRR")
     compared = json.loads((tmp_path / "compared.json").read_text())
     (whole,) = (each for each in compared["measures"] if each["measure"] == "micro.MRR")

@@ -8,7 +8,7 @@
   // Data: see kgtrec/explore/page.py for their form
 
   const KINDS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array };
-  const kept = new Map(); // slices that were asked for
+  const [kept, formats] = [new Map(), new Map()]; // slices that were asked for; formats of numbers by digits
   let index, entities;
 
   async function unpack(name) {
@@ -93,8 +93,6 @@
 
   // Text
 
-  const formats = new Map();
-
   function number(value, digits) {
     if (value === null || Number.isNaN(value)) return "-";
     const places = { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven" };
@@ -112,14 +110,13 @@
   const count = (value) => number(value, 0);
   const some = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
   const valueText = (text) => (/\d/.test(text) ? Number(text.replace("−", "-").replace(/,/g, "")) : NaN);
+  const scoreOf = (l, m, s) => valueText(data.scores[l][m][s].text);
   const pText = (p) => (p === null || Number.isNaN(p) ? "-" : p < 1e-4 ? "<0.0001" : p.toFixed(4));
   const rankText = (rank) => number(rank, Number.isInteger(rank) ? 0 : 1);
-  const set = (node, attributes) => {
-    for (const [name, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(name, value);
-    return node;
-  };
+  const set = (node, attributes) => Object.entries(attributes).forEach(([name, value]) => value !== null && node.setAttribute(name, value));
   const maker = (namespace) => (tag, attributes = {}, ...children) => {
-    const node = set(document.createElementNS(namespace, tag), attributes);
+    const node = document.createElementNS(namespace, tag);
+    set(node, attributes);
     node.append(...children.filter((child) => child !== null));
     return node;
   };
@@ -130,7 +127,8 @@
   // Addresses
 
   const VIEWS = ["overview", "find", "labels"];
-  let best; // systems, by the first measure
+  const ranked = (l, m) => [...systems.keys()].sort((x, y) => (scoreOf(l, m, y) - scoreOf(l, m, x)) * (measures[m].higher ? 1 : -1) || 0);
+  const best = ranked(0, 0);
 
   function read(hash) {
     const parameters = new URLSearchParams(hash.slice(1));
@@ -145,7 +143,7 @@
     state.b = chosen("b", systems, best.find((s) => s !== state.a) ?? state.a);
     state.also = (parameters.get("also") || "").split(",").map((name) => systems.indexOf(name)).filter((s) => s >= 0);
     const isPair = (parameters.has("a") || parameters.has("b")) && state.a !== state.b;
-    state.view = parameters.has("q") ? "question" : VIEWS.find((view) => parameters.has(view)) || (isPair ? "pair" : "overview");
+    state.view = parameters.has("q") ? "question" : VIEWS.find((view) => parameters.has(view) && (view !== "labels" || labels.length > 1)) || (isPair ? "pair" : "overview");
     return state;
   }
 
@@ -164,14 +162,16 @@
 
   const column = (label, key, text, first = "descending") => ({ label, key, first, cell: (row) => text(key(row), row) });
 
+  const boxed = (title, heads, body) => make("div", { class: "scroll", role: "region", "aria-label": `Table: ${title}`, tabindex: 0 },
+    make("table", { "aria-label": title }, make("thead", {}, make("tr", {}, ...heads)), body));
+
   function table(title, columns, rows, { caption = "", size = 25, empty = "none" } = {}) {
     const [body, where] = [make("tbody"), make("span")];
     const heads = columns.map(({ label, key, first }) => make("th", { scope: "col", class: `${key ? "number-cell" : ""}${label.length < 25 ? " whole" : ""}`, "data-first": (key && first) || null }, label));
-    const grid = make("table", { "aria-label": title }, make("thead", {}, make("tr", {}, ...heads)), body);
-    const box = make("div", { class: "scroll", role: "region", "aria-label": `Table: ${title}`, tabindex: 0 }, grid);
+    const box = boxed(title, heads, body);
     const card = make("div", { class: "card" }, make("h3", {}, title), caption ? make("p", { class: "caption" }, caption) : null, box);
     let [order, page] = [[...rows], 0];
-    const pages = Math.ceil(order.length / size);
+    const last = Math.ceil(order.length / size) - 1;
     const keyOf = (key, row) => (key(row) === null || Number.isNaN(key(row)) ? "" : key(row));
     const fill = () => {
       const shown = order.slice(page * size, (page + 1) * size);
@@ -185,16 +185,16 @@
     const turn = (text, step) => {
       const button = make("button", { type: "button" }, text);
       button.addEventListener("click", () => {
-        page = Math.max(0, Math.min(pages - 1, page + step));
+        page = Math.max(0, Math.min(last, page + step));
         fill();
         said.textContent = where.textContent;
       });
       return button;
     };
     fill();
-    if (pages > 1) card.append(make("p", { class: "pages" }, turn("First", -Infinity), turn("Previous", -1), where, turn("Next", 1)));
+    if (last > 0) card.append(make("p", { class: "pages" }, turn("First", -Infinity), turn("Previous", -1), where, turn("Next", 1)));
     if (order.length > 1) {
-      sortable(grid, (_, place, compare) => {
+      sortable(box.firstChild, (_, place, compare) => {
         const { cell, key, text = (row) => make("p", {}, cell(row)).textContent } = columns[place];
         order = order.map((row) => (key ? { row, key: keyOf(key, row) } : { row, text: text(row) })).sort(compare).map((each) => each.row);
         page = 0;
@@ -212,25 +212,23 @@
     const most = rows.reduce((far, row) => Math.max(far, Math.abs(partOf(state, row))), 1e-6);
     const places = Math.max(4, 2 - Math.floor(Math.log10(most)));
     const values = [...new Set([state.a, state.b])].map((s) => column(systems[s], (row) => valueOf(state, s, row), (value) => number(value, digits), higher ? "descending" : "ascending"));
-    const columns = [questionColumn(state), ...values];
-    if (values.length > 1) columns.push(column(`${systems[state.a]} − ${systems[state.b]}`, (row) => gap(state, row), (value) => signed(value, digits)));
-    if (values.length > 1 && adds) columns.push(column("moves the mean by", (row) => Math.abs(partOf(state, row)), (_, row) => signed(partOf(state, row), places)));
-    return table(title, columns, rows, options);
+    if (values.length > 1) values.push(column(`${systems[state.a]} − ${systems[state.b]}`, (row) => gap(state, row), (value) => signed(value, digits)));
+    if (values.length > 1 && adds) values.push(column("moves the difference by", (row) => Math.abs(partOf(state, row)), (_, row) => signed(partOf(state, row), places)));
+    return table(title, [questionColumn(state), ...values], rows, options);
   }
 
   // Views: each fills a node and returns its title
 
   function overview(state, view) {
-    const [measure, scores] = [measures[state.m], data.scores[state.l]];
-    const value = (m, s) => valueText(scores[m][s].text);
+    const scores = data.scores[state.l];
     view.append(heading("Overview"), make("p", { class: "lead" }, `${some(systems.length, "system")}. ${labels[state.l].name}: ${labels[state.l].about}`));
     const score = (m) => (_, s) => {
       const { text, interval, letters } = scores[m][s];
       return make("span", {}, make("span", { class: "value" }, text), make("span", { class: "groups" }, letters || ""), interval ? make("span", { class: "interval" }, interval) : null);
     };
     const named = { label: "system", cell: (s) => systems[s] };
-    const order = [...systems.keys()].sort((x, y) => (value(state.m, y) - value(state.m, x)) * (measure.higher ? 1 : -1) || 0);
-    view.append(table(`Scores: ${labels[state.l].name}`, [named, ...measures.map(({ name, higher }, m) => column(name, (s) => value(m, s), score(m), higher ? "descending" : "ascending"))], order,
+    const order = ranked(state.l, state.m);
+    view.append(table(`Scores: ${labels[state.l].name}`, [named, ...measures.map(({ name, higher }, m) => column(name, (s) => scoreOf(state.l, m, s), score(m), higher ? "descending" : "ascending"))], order,
       { caption: "Systems that share a letter do not differ significantly in that measure (p < .05, Holm). In brackets: 95% interval." }));
     if (systems.length < 2) return "Overview";
     const versus = (other) => (_, s) => {
@@ -239,7 +237,7 @@
       const [kind, mark, text] = { 0: ["better", "▲", `${systems[s]} is better`], 1: ["worse", "▼", `${systems[other]} is better`] }[pair.better] || ["open", "·", "not significant"];
       return make("a", { class: kind, href: address(state, "pair", { a: s, b: other }) }, `${difference(pair.difference)} `, make("span", { "aria-hidden": "true" }, mark), unseen(text));
     };
-    view.append(table(`Pairs in ${measure.name}: row minus column`,
+    view.append(table(`Pairs in ${measures[state.m].name}: row minus column`,
       [named, ...order.map((other) => column(systems[other], (s) => pairOf({ ...state, a: s, b: other })?.difference ?? NaN, versus(other)))], order,
       { caption: "▲ the row is better, ▼ the column is better, · not significant. Choose a difference to see the questions that make it." }));
     return "Overview";
@@ -248,24 +246,23 @@
   // a pair as the address has it: the data have each in one order
   function pairOf({ a, b, l, m }) {
     const place = data.pairs.findIndex((pair) => pair.a === Math.min(a, b) && pair.b === Math.max(a, b) && pair.label === l && pair.measure === m);
-    const pair = data.pairs[place];
-    if (!pair || a < b) return pair && { ...pair, place };
-    return { ...pair, place, difference: -pair.difference, better: pair.better < 0 ? -1 : 1 - pair.better };
+    const [pair, turn] = [data.pairs[place], a < b ? 1 : -1];
+    return pair && { ...pair, place, difference: pair.difference && turn * pair.difference, better: turn > 0 || pair.better < 0 ? pair.better : 1 - pair.better };
   }
 
   async function pairView(state, view) {
-    const [a, b, { name, adds }] = [systems[state.a], systems[state.b], measures[state.m]];
+    const [a, b, { name, adds, digits }] = [systems[state.a], systems[state.b], measures[state.m]];
     const [pair, { parts, order }] = [pairOf(state), influential(state)];
     const title = `${a} and ${b}: ${name}, ${labels[state.l].name}`;
     const both = order.filter((row) => !Number.isNaN(gap(state, row)));
     view.append(heading(title), make("p", { class: "lead" }, pair ? pair.sentence : "No pair of numbers is known here."));
     const [more, less] = [1, -1].map((side) => both.filter((row) => side * gap(state, row) > 0));
     const [up, down] = [more, less].map((rows) => rows.reduce((total, row) => total + Math.abs(parts[row]), 0));
-    const share = (rows, total) => `${some(rows.length, "question")}${adds ? ` (${number(total, 4)} of the mean in all)` : ""}`;
+    const share = (rows, total) => `${some(rows.length, "question")}${adds ? ` (${number(total, digits)} of the mean in all)` : ""}`;
     view.append(make("p", {}, `${a} has a higher value on ${share(more, up)}, ${b} on ${share(less, down)}, and ${count(both.length - more.length - less.length)} are equal. `,
       adds && pair ? `What remains is ${difference(up - down)}. ${some(pair.n90, "question")} of ${count(both.length)} (${number((100 * pair.n90) / both.length, 1)}%) make 90% of the sum of the two.` : ""));
-    view.append(make("div", { class: "figures" }, histogram(state, both), scatter(state, both)),
-      listing(state, "The questions that make the difference", both, { caption: "In order of their influence on the mean.", size: 10 }));
+    view.append(make("div", { class: "figures" }, ...(both.length ? [histogram(state, both), scatter(state, both)] : [])),
+      listing(state, "The questions that make the difference", both, { caption: "In order of their influence on the difference of the means.", size: 10 }));
     if (pair && byId("slice-strata")) view.append(...strata(state, pair, await slice("strata")));
     return title;
   }
@@ -328,17 +325,17 @@
     const most = all.reduce((far, d) => Math.max(far, Math.abs(d)), 0.05);
     const isWide = most > 20; // of ranks: bins by powers of ten, on both sides
     const { to, back } = isWide ? { to: (d) => Math.sign(d) * Math.log10(1 + Math.abs(d)), back: (d) => Math.sign(d) * (10 ** Math.abs(d) - 1) } : LINEAR;
-    const [half, end] = [20, isWide ? to(most) : Math.ceil(most * 20 - 1e-9) / 20];
-    const bins = new Array(2 * half).fill(0);
+    const [half, end, bins] = [20, isWide ? to(most) : Math.ceil(most * 20 - 1e-9) / 20, new Array(40).fill(0)];
     const edge = (at) => back(((at - half) / half) * end);
     for (const d of all) { // a difference on an edge belongs to the bin nearer to 0
       const steps = Math.min(half, Math.max(1, Math.ceil((Math.abs(to(d)) / end) * half - 1e-9)));
       bins[d > 0 ? half - 1 + steps : half - steps] += 1;
     }
-    const x = axis(-back(end), back(end), LEFT, RIGHT, isWide ? [...TENS.map((mark) => -mark), 0, ...TENS] : ticks(-end, end), to);
+    const x = axis(-back(end), back(end), LEFT, RIGHT, isWide ? [-1e5, -1e3, -10, 0, 10, 1e3, 1e5] : ticks(-end, end), to);
     const tallest = Math.max(1, ...bins);
     const y = axis(0, tallest, BOTTOM, TOP, [0, ...[1, 5, 25, 100, 250, 1e3, 2500, 5e3, 1e4, 2e4].filter((mark) => mark > tallest / 150)], Math.sqrt);
-    const range = (at) => address(state, "find", { d0: edge(at).toPrecision(6), d1: edge(at + 1).toPrecision(6) });
+    const inner = (at, side) => Number((edge(at) + side * 1e-9).toPrecision(12)); // just outside the neighbour
+    const range = (at) => address(state, "find", at < half ? { d0: edge(at), d1: inner(at + 1, -1) } : { d0: inner(at, 1), d1: edge(at + 1) });
     const picture = framed(x, y, `${a} − ${b}: ${name} of a question`, "questions (square-root scale)", { role: "img", "aria-label": `Histogram of ${some(all.length, "difference")}; its numbers are below.` });
     const shown = [...bins.keys()].filter((at) => bins[at]);
     for (const at of shown) {
@@ -348,7 +345,7 @@
       picture.append(bar);
     }
     const numbers = table("Differences per question", [
-      { ...column("from", edge, (value, at) => link(range(at), number(value, 3)), "ascending") },
+      column("from", edge, (value, at) => link(range(at), number(value, 3)), "ascending"),
       column("to", (at) => edge(at + 1), (value) => number(value, 3), "ascending"),
       column("questions", (at) => bins[at], count),
     ], shown, { size: 2 * half });
@@ -363,8 +360,7 @@
     const [least, most] = rows.reduce(([low, high], row) => [Math.min(low, ...at(row)), Math.max(high, ...at(row))], [1, 1]);
     const isLog = least >= 1 && most > 20;
     const [low, high] = [isLog ? 1 : Math.min(0, least), most];
-    const marks = isLog ? TENS : ticks(low, high);
-    const [x, y] = [[LEFT + 8, RIGHT - 8], [BOTTOM - 8, TOP + 8]].map(([from, to]) => axis(low, high, from, to, marks, isLog ? Math.log10 : LINEAR.to));
+    const [x, y] = [[LEFT + 8, RIGHT - 8], [BOTTOM - 8, TOP + 8]].map(([from, to]) => axis(low, high, from, to, isLog ? TENS : ticks(low, high), isLog ? Math.log10 : LINEAR.to));
     const placed = (row) => [x.place(at(row)[0]), y.place(at(row)[1])];
     const dots = new Map(); // place -> ranks of its questions, the most influential first
     rows.forEach((row, rank) => {
@@ -372,17 +368,15 @@
       if (!dots.has(key)) dots.set(key, []);
       dots.get(key).push(rank);
     });
-    const scale = isLog ? ", log scale" : "";
-    const picture = framed(x, y, `${a}: ${name}${scale}`, `${b}: ${name}${scale}`, { "aria-hidden": "true", class: "scatter" });
+    const [xLabel, yLabel] = [a, b].map((system) => `${system}: ${name}${isLog ? ", log scale" : ""}`);
+    const picture = framed(x, y, xLabel, yLabel, { "aria-hidden": "true", class: "scatter" });
     picture.append(draw("line", { x1: x.place(low), y1: y.place(low), x2: x.place(high), y2: y.place(high), class: "diagonal" }));
     for (const [key, own] of dots) {
       const [[cx, cy], d] = [key.split(","), gap(state, rows[own[0]])];
-      const kind = d === 0 ? "none" : d > 0 === higher ? 1 : 2;
-      picture.append(draw("circle", { cx, cy, r: (dots.size > 800 ? 1.8 : 3.2) + 1.2 * Math.log10(own.length), class: `fill-${kind}`, "data-dot": key }));
+      picture.append(draw("circle", { cx, cy, r: (dots.size > 800 ? 1.8 : 3.2) + 1.2 * Math.log10(own.length), class: `fill-${d === 0 ? "none" : d > 0 === higher ? 1 : 2}`, "data-dot": key }));
     }
-    const ring = draw("circle", { r: 8, class: "ring" });
-    const chosen = make("p", { class: "chosen" });
-    const box = make("div", { class: "dots", role: "slider", tabindex: 0, "aria-label": "Question, in order of influence", "aria-valuemin": 1, "aria-valuemax": Math.max(1, rows.length), "aria-valuenow": 1 }, picture);
+    const [ring, chosen] = [draw("circle", { r: 8, class: "ring" }), make("p", { class: "chosen" })];
+    const box = make("div", { class: "dots", role: "slider", tabindex: 0, "aria-label": "Question, in order of influence", "aria-valuemin": 1, "aria-valuemax": rows.length }, picture);
     picture.append(ring);
     let now = 0;
     const choose = (rank, own = []) => {
@@ -396,15 +390,12 @@
       const bounds = [0, 1].map((side) => own.map((each) => at(rows[each])[side]).sort((v, w) => v - w));
       chosen.append(". ", link(address(state, "find", { a0: bounds[0][0], a1: bounds[0].at(-1), b0: bounds[1][0], b1: bounds[1].at(-1) }), `All ${count(own.length)} of this dot`));
     };
-    if (rows.length) choose(0);
-    picture.addEventListener("click", (event) => {
-      const own = dots.get(event.target.dataset.dot);
-      if (own) choose(own[0], own);
-    });
+    choose(0);
+    picture.addEventListener("click", ({ target: { dataset: { dot } } }) => dots.has(dot) && choose(dots.get(dot)[0], dots.get(dot)));
     box.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity }[event.key];
       if (event.key === "Enter") chosen.querySelector("a").click();
-      if (!step || !rows.length) return;
+      if (!step) return;
       event.preventDefault();
       choose(now + step);
     });
@@ -415,22 +406,20 @@
 
   const STATUS = ["○ unjudged", "★ test answer", "✓ judged yes", "✗ judged no", "✓ yes by rule", "✗ no by rule", "? unsure", "▪ known from train", "▫ known from valid"];
   const status = (code) => make("span", { class: `status status-${code}` }, STATUS[code]);
-  let rowByName;
 
   const named = (state, entity) => make("a", { href: address(state, "find", { text: entities.label.at(entity) }), title: entities.label.at(entity) }, nameOf(entity));
   const candidate = (state, entity) => make("span", {}, named(state, entity), entities.name.at(entity) ? note(entities.label.at(entity)) : null);
 
   async function questionView(state, view) {
-    rowByName = rowByName || new Map(rowsOf().map((each) => [index.question.at(each), each]));
     const [id, { digits, name, adds }] = [state.parameters.get("q"), measures[state.m]];
-    const row = rowByName.get(id);
+    const row = rowsOf().find((each) => index.question.at(each) === id);
     if (row === undefined) {
       view.append(heading("No such question"), make("p", {}, `There is no question ${id} in this collection. `, link(address(state, "find"), "Search the questions")));
       return "No such question";
     }
     const own = await question(row);
-    const [title, anchor] = [words(row), entities.label.at(index.anchor[row])];
-    const triple = [index.side[row] ? anchor : "?", data.relations[index.relation[row]], index.side[row] ? "?" : anchor];
+    const [title, anchor, relation] = [words(row), entities.label.at(index.anchor[row]), data.relations[index.relation[row]]];
+    const triple = index.side[row] ? [anchor, relation, "?"] : ["?", relation, anchor];
     view.append(make("p", { class: "eyebrow" }, [id, ...triple].join(" · ")), heading(title));
     const shown = [...new Set([state.a, state.b, ...state.also])];
     if (state.a !== state.b && adds) {
@@ -438,10 +427,10 @@
       const rank = order.indexOf(row);
       const step = (at, text) => (order[at] === undefined ? "" : asked(state, order[at], text));
       view.append(make("p", { class: "steps" }, step(rank - 1, "← more influential"), step(rank + 1, "less influential →"),
-        `${count(rank + 1)} of ${count(N)} by influence on ${systems[state.a]} − ${systems[state.b]} in ${name}; moves the mean by ${difference(partOf(state, row))}.`));
+        `${count(rank + 1)} of ${count(N)} by influence on ${systems[state.a]} − ${systems[state.b]} in ${name}; moves the difference by ${difference(partOf(state, row))}.`));
     }
     const known = [...own.known.keys()].map((at) => make("li", {}, nameOf(own.known[at]), note(["train", "valid", "test"][own.split[at]])));
-    view.append(known.length ? make("details", {}, make("summary", {}, `Known already: ${some(known.length, "answer")} in train and valid`), make("ul", { class: "known" }, ...known)) : make("p", { class: "note" }, "No answer is known from train or valid."));
+    view.append(make("details", {}, make("summary", {}, `Known already: ${some(known.length, "answer")}`), make("ul", { class: "known" }, ...known)));
     const others = [...systems.keys()].filter((s) => s !== state.a && s !== state.b).map((s) => {
       const also = state.also.includes(s) ? state.also.filter((other) => other !== s) : [...state.also, s];
       return link(address(state, "question", { q: id, also: also.map((other) => systems[other]).join() }), `${also.includes(s) ? "+" : "without"} ${systems[s]}`);
@@ -450,24 +439,24 @@
     const listed = shown.filter((s) => own.lists[s].list);
     const codes = [...new Set(own.status.flatMap((each) => [...each]))].sort();
     if (listed.length) view.append(make("p", { class: "legend" }, ...codes.map(status), note("A bracket joins equal stored scores; the scores shown are rounded.")), make("div", { class: "lists" }, ...listed.map((s) => listOf(state, own, s, shown.indexOf(s)))));
-    const ranked = shown.filter((s) => own.ranks[s].rank);
+    const exact = shown.filter((s) => own.ranks[s].rank);
     const rank = (s) => (value, at) => {
       const { low, high } = own.ranks[s];
       return low && low[at] < high[at] ? `${rankText(value)} [${rankText(low[at])}, ${rankText(high[at])}]` : rankText(value);
     };
-    if (ranked.length) {
-      view.append(table("Answers and their exact ranks", [{ label: "answer", cell: (at) => candidate(state, own.pool[own.answer[at]]) },
-        ...ranked.map((s) => column(systems[s], (at) => own.ranks[s].rank[at], rank(s), "ascending"))], own.answer.keys(), { caption: "Among all entities, without other known answers. In brackets: the best and the worst rank over ties." }));
-    }
+    view.append(table("Answers and their exact ranks", [{ label: "answer", cell: (at) => candidate(state, own.pool[own.answer[at]]) },
+      ...exact.map((s) => column(systems[s], (at) => own.ranks[s].rank[at], rank(s), "ascending"))], own.answer.keys(),
+    { caption: exact.length ? "Among all entities, without other known answers. In brackets: the best and the worst rank over ties." : "Without answer ranks there are no exact ranks." }));
     const cells = measures.flatMap((measure, m) => labels.map((label, l) => ({ m, l, measure, label })));
     view.append(table("What each label set makes of it", [{ label: "measure", cell: (at) => at.measure.name }, { label: "labels", cell: (at) => at.label.name },
       ...shown.map((s) => column(systems[s], (at) => valueOf(at, s, row), (value, at) => number(value, at.measure.digits)))], cells));
-    if (labels.length > 1) {
-      view.append(table("Candidates with another label in another set", [{ label: "candidate", cell: (at) => candidate(state, own.pool[at]) },
-        ...labels.map((label, l) => ({ label: label.name, cell: (at) => status(own.status[l][at]) })),
-        ...listed.map((s) => column(`place: ${systems[s]}`, (at) => own.lists[s].list.indexOf(at) + 1 || NaN, count, "ascending"))],
-      [...own.pool.keys()].filter((at) => own.status.some((each) => each[at] !== own.status[0][at]) && (own.status.some((each) => [2, 4].includes(each[at])) || listed.some((s) => own.lists[s].list.includes(at)))), { empty: "none: the label sets agree", caption: "Those in the lists, and those with a yes." }));
-    }
+    if (labels.length < 2) return title;
+    const isYes = (at) => own.status.some((each) => [2, 4].includes(each[at]));
+    const changed = [...own.pool.keys()].filter((at) => own.status.some((each) => each[at] !== own.status[0][at]));
+    view.append(table("Candidates with another label in another set", [{ label: "candidate", cell: (at) => candidate(state, own.pool[at]) },
+      ...labels.map((label, l) => ({ label: label.name, cell: (at) => status(own.status[l][at]) })),
+      ...listed.map((s) => column(`place: ${systems[s]}`, (at) => own.lists[s].list.indexOf(at) + 1 || NaN, count, "ascending"))],
+    changed.filter((at) => isYes(at) || listed.some((s) => own.lists[s].list.includes(at))), { empty: "none: the label sets agree", caption: "Those in the lists, and those with a yes." }));
     return title;
   }
 
@@ -493,26 +482,25 @@
     for (const each of below.slice(0, 5)) rows.push(line(own.answer[each], exact ? rankText(exact[each]) : "-", make("td")));
     if (below.length > 5) rows.push(across(`and ${some(below.length - 5, "answer")} more; all are in the table of exact ranks`));
     const heads = ["place", "candidate", "label", "score"].map((text, at) => make("th", { scope: "col", class: at % 3 ? null : "number-cell" }, text));
-    const grid = make("table", { "aria-label": `List of ${systems[s]}` }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
-    return make("section", { class: "card list" }, make("h3", { class: `system-${(column % 8) + 1}` }, systems[s]), make("div", { class: "scroll", role: "region", "aria-label": `List: ${systems[s]}`, tabindex: 0 }, grid));
+    return make("section", { class: "card list" }, make("h3", { class: `system-${(column % 8) + 1}` }, systems[s]),
+      boxed(`list of ${systems[s]}`, heads, make("tbody", {}, ...rows)));
   }
 
-  for (const [name, isOn] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
+  for (const name of ["mouseover", "mouseout", "focusin", "focusout"]) {
     content.addEventListener(name, ({ target }) => {
-      const row = target.closest("tr[data-entity]");
-      if (row) content.querySelectorAll(`tr[data-entity="${row.dataset.entity}"]`).forEach((other) => other.classList.toggle("linked", isOn));
+      const own = target.closest("tr[data-entity]")?.dataset.entity;
+      for (const row of content.querySelectorAll(`tr[data-entity="${own}"]`)) row.classList.toggle("linked", /over|in$/.test(name));
     });
   }
 
   // What a label set changes
 
   function labelsView(state, view) {
-    const [a, b, { digits, adds, name }] = [systems[state.a], systems[state.b], measures[state.m]];
-    const [from, to] = [labels[0].name, labels[state.l].name];
+    const [a, b, { digits, adds, name }, from, to] = [systems[state.a], systems[state.b], measures[state.m], labels[0].name, labels[state.l].name];
     const title = `${to} instead of ${from}: ${name}`;
     const change = (s, row) => valueOf(state, s, row) - valueOf(state, s, row, 0) || 0;
     const changed = systems.map((_, s) => rowsOf().filter((row) => change(s, row)));
-    const score = (l) => column(labels[l].name, (s) => valueText(data.scores[l][state.m][s].text), (_, s) => data.scores[l][state.m][s].text);
+    const score = (l) => column(labels[l].name, (s) => scoreOf(l, state.m, s), (_, s) => data.scores[l][state.m][s].text);
     const swapped = data.swapped.filter((each) => each.label === state.l && each.measure === state.m)
       .map((each) => make("li", {}, `${each.sentence} `, link(address(state, "labels", { a: each.a, b: each.b }), "The questions that do it")));
     view.append(heading(title), make("p", { class: "lead" }, labels[state.l].about),
@@ -551,7 +539,7 @@
       input.value = state.parameters.get(name) || "";
       return make("div", { class: "field" }, make("label", { for: input.id }, label), input);
     };
-    const ranges = a === b ? [["a", a]] : [["a", a], ["b", b], ["d", `${a} − ${b}`]];
+    const ranges = [["a", a], ["b", b], ["d", `${a} − ${b}`]].slice(0, a === b ? 1 : 3);
     const options = (names) => ["", ...names].map((value) => make("option", { value }, value || "any"));
     const form = make("form", { class: "card search", role: "search", "aria-label": "Search the questions" }, field("text", "Words, entity, relation or id", "input", { type: "search", autocomplete: "off" }),
       ...data.strata.map(({ kind, labels: names }) => field(`g.${kind}`, kind, "select", {}, ...options(names))),
@@ -581,19 +569,18 @@
   }
 
   function matching(state, filters) {
-    const tests = [];
     const labelled = (row) => [index.question.at(row), words(row), entities.label.at(index.anchor[row]), data.relations[index.relation[row]]].join(" ").toLowerCase();
     texts = texts || (filters.text && rowsOf().map(labelled));
-    for (const part of (filters.text || "").toLowerCase().split(/\s+/)) if (part) tests.push((row) => texts[row].includes(part));
+    const tests = (filters.text || "").toLowerCase().split(/\s+/).filter(Boolean).map((part) => (row) => texts[row].includes(part));
     for (const { kind, labels: names } of data.strata) {
       const [wanted, own] = [filters[`g.${kind}`], index[`stratum.${kind}`] || index[kind]];
       if (wanted) tests.push((row) => names[own[row]] === wanted);
     }
     const values = { a: (row) => valueOf(state, state.a, row), b: (row) => valueOf(state, state.b, row), d: (row) => gap(state, row) };
     for (const [key, value] of Object.entries(values)) {
-      const [low, high] = [0, 1].map((end) => (filters[key + end] ? valueText(filters[key + end]) : NaN));
-      if (!Number.isNaN(low)) tests.push((row) => value(row) >= low - 1e-9);
-      if (!Number.isNaN(high)) tests.push((row) => value(row) <= high + 1e-9);
+      const [low, high] = [0, 1].map((end) => valueText(filters[key + end] || ""));
+      if (!Number.isNaN(low)) tests.push((row) => value(row) >= low - 1e-12);
+      if (!Number.isNaN(high)) tests.push((row) => value(row) <= high + 1e-12);
     }
     if (filters.least > 0) tests.push((row) => index.top_unjudged[row] >= filters.least);
     return influential(state).order.filter((row) => tests.every((test) => test(row)));
@@ -618,8 +605,9 @@
       }
       const saved = make("a", { href: URL.createObjectURL(new Blob([lines.join("")], { type: "text/plain" })), download: "unjudged.run" }, "unjudged.run");
       saved.click();
+      const unfit = lines.some((line) => line.split(/\s/).length > 7) ? " Labels with spaces cannot be in a run: see kgtrec questions --ids." : "";
       said.textContent = `saved ${some(lines.length, "candidate")}`;
-      card.replaceChildren(card.firstChild, make("p", {}, saved, ` has ${some(lines.length, "candidate")}; the score is the number of systems. A campaign begins with`),
+      card.replaceChildren(card.firstChild, make("p", {}, saved, ` has ${some(lines.length, "candidate")}; the score is the number of systems.${unfit} A campaign begins with`),
         make("pre", {}, make("code", {}, `${data.commands.pool} unjudged.run --depth ${Math.max(...depths)} --out campaign`)));
     });
     return card;
@@ -637,7 +625,6 @@
       .map(([view, text]) => make("li", {}, make("a", { href: address(state, view), "aria-current": state.view === view ? "page" : null }, text)));
     byId("views").replaceChildren(make("ol", {}, ...tabs));
     const fields = [["a", "System A", systems], ["b", "System B", systems], ["m", "Measure", measures.map(({ name }) => name)], ["l", "Labels", labels.map(({ name }) => name)]];
-    byId("bar").hidden = false;
     byId("bar").replaceChildren(...fields.filter(([, , names]) => names.length > 1).map(([key, text, names]) => {
       const input = make("select", { id: `bar-${key}` }, ...names.map((name, value) => make("option", { value }, name)));
       input.value = state[key];
@@ -668,12 +655,9 @@
   }
 
   async function start() {
-    if (typeof DecompressionStream === "undefined") {
-      content.prepend(make("p", { class: "lead" }, "This browser cannot unpack the page's data. Chromium from 80, Firefox from 113 and Safari from 16.4 can. These are the scores."));
-      return;
-    }
-    const value = (s) => valueText(data.scores[0][0][s].text);
-    best = [...systems.keys()].sort((x, y) => (value(y) - value(x)) * (measures[0].higher ? 1 : -1) || 0);
+    const words = "This browser cannot unpack the page's data. Chromium from 80, Firefox from 113 and Safari from 16.4 can. These are the scores.";
+    if (typeof DecompressionStream === "undefined") return content.prepend(make("p", { class: "lead" }, words));
+    byId("bar").hidden = false;
     [index, entities] = await Promise.all([unpack("index"), unpack("entities")]);
     addEventListener("hashchange", show);
     addEventListener("click", ({ target }) => { // the back button returns to where a view was left
