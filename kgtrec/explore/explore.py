@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.campaign.wording import template_of
+from kgtrec.campaign.wording import relations_in, template_of
 from kgtrec.data.arrow import labels_of, long_table
 from kgtrec.data.collection import Collection
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import AnyRun
 from kgtrec.data.table import Column, Result, Table, TabledResult
+from kgtrec.data_sets.wording import shipped_templates
 from kgtrec.errors import KgtrecError, legible, nearest, whole_number
 from kgtrec.evaluation.given import qrels_of
 from kgtrec.explore import numbers, texts
@@ -166,8 +167,9 @@ class Exploration(Result):
         shown = {key: texts.score_texts(own) for key, own in self.scored.items()}
         first = {measure: own for (_, measure), own in reversed([*self.scored.items()])}
         relations = self.numbering.collection.relations
-        templates = {key: own for label in self.labels for key, own in label.templates.items()}
         named = relations.decode(np.argsort(self.numbering.relation)).to_pylist()
+        templates = shipped_templates({part for own in named for part in relations_in(own)})[1]
+        templates |= {key: own for label in self.labels for key, own in label.templates.items()}
         of_labels = [{own: each for (label, own), each in self.scored.items() if label == at} for at in places]
         swapped = [
             row | {"label": at, "measure": self.measures.index(row["measure"])}
@@ -181,7 +183,7 @@ class Exploration(Result):
         ]
         return {
             "format": 1,
-            "title": f"Why: {', '.join(self.systems)}",
+            "title": f"Why: {', '.join(self.systems) if len(self.systems) < 4 else f'{len(self.systems)} systems'}",
             "about": list(self.about),
             "systems": list(self.systems),
             "labels": [{"name": label.name, "about": label.about} for label in self.labels],

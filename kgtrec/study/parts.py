@@ -227,9 +227,9 @@ class Parts:
 
             labels = {each.name: self._labels.qrels(each.name) for each in others}
             given = self._collections[first.collection], self._ranks[first.collection], list(self._runner.main)
-            explore(*given, labels=labels, title=config.title).save(folder / EXPLORATION)
+            explore(*given, labels=labels).save(folder / EXPLORATION)
 
-        options = {"title": config.title, "measures": list(self._runner.main)}
+        options = {"measures": list(self._runner.main)}
         step = self._runner.do("explore", make, inputs=self._ranks.inputs(first, *others), options=options)
         return f"{step.name}/{EXPLORATION}"
 
