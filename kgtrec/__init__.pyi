@@ -29,6 +29,7 @@ from kgtrec.errors import KgtrecWarning as KgtrecWarning
 from kgtrec.errors import MeasureError as MeasureError
 from kgtrec.evaluation.evaluate import evaluate as evaluate
 from kgtrec.evaluation.prepared import default_measures as default_measures
+from kgtrec.explore.explore import explore as explore
 from kgtrec.formats.answer_ranks import read_answer_ranks as read_answer_ranks
 from kgtrec.formats.answer_ranks import write_answer_ranks as write_answer_ranks
 from kgtrec.formats.collections import read_collection as read_collection

@@ -23,6 +23,7 @@ from kgtrec.meta.sparsity import sparsity as sparsity
 from kgtrec.meta.stability import Stability as Stability
 from kgtrec.meta.stability import stability as stability
 from kgtrec.meta.stability import subsample as subsample
+from kgtrec.meta.strata import per_stratum as per_stratum
 from kgtrec.meta.withstand import Withstanding as Withstanding
 from kgtrec.meta.withstand import withstand as withstand
 from kgtrec.systems.sampled_scores import read_sampled_scores as read_sampled_scores

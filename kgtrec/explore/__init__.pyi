@@ -1,0 +1,2 @@
+from kgtrec.explore.explore import Exploration as Exploration
+from kgtrec.explore.explore import explore as explore
