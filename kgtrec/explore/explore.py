@@ -36,7 +36,6 @@ class Exploration(Result):
     ``save`` writes the page, ``question`` gives the tables of one question.
     """
 
-    title: str
     about: tuple[str, ...]
     systems: tuple[str, ...]
     labels: tuple[LabelSet, ...]
@@ -82,7 +81,7 @@ class Exploration(Result):
         ]
 
     def tables(self) -> tuple[Table, ...]:
-        """Return ``scores``, a row per label set, system and measure, and ``pairs``, the tests of all pairs."""
+        """Return ``scores``, a row per label set, measure and system; :meth:`pairs` has the tests of all pairs."""
         keys, every = [*self.scored], list(self.scored.values())
         low, high = np.stack([own.ends for own in every], axis=1)
         columns: dict[str, Any] = {"labels": (0, [self.labels[label].name for label, _ in keys])}
@@ -92,17 +91,7 @@ class Exploration(Result):
         data = long_table((len(keys), len(self.systems)), columns)
         value = Column("value", "", "measure", "measure", low="low", high="high", groups="groups", across="measure")
         about = "Systems that share a letter do not differ (p < 0.05, Holm); 95% intervals."
-        scores = Table("scores", "Scores", about, data, (Column("labels"), Column("system"), value))
-        rows = [{**row, "labels": self.labels[row["label"]].name} for row in self.pairs()]
-        for row in rows:
-            row |= {"first": self.systems[row["a"]], "second": self.systems[row["b"]]}
-            row["measure"] = self.measures[row["measure"]]
-        names = ("labels", "measure", "first", "second", "difference", "low", "high", "p", "wins", "losses", "n90")
-        data = pa.table({name: [row[name] for row in rows] for name in names})
-        forms: dict[str, Any] = {"difference": "difference", "low": "difference", "high": "difference", "p": "p"}
-        shown = {"n90": "questions that make 90%", "p": "p, Holm", "low": "95% from", "high": "to"}
-        of_pairs = tuple(Column(name, shown.get(name, ""), form=forms.get(name, "number")) for name in names)
-        return scores, Table("pairs", "Pairs of systems", "differences are first minus second", data, of_pairs)
+        return (Table("scores", "Scores", about, data, (Column("labels"), Column("system"), value)),)
 
     def question(self, label: str) -> TabledResult:
         """Return the tables of one question: what it asks, its answers with their ranks, the lists, and the values.
@@ -192,7 +181,7 @@ class Exploration(Result):
         ]
         return {
             "format": 1,
-            "title": self.title,
+            "title": f"Why: {', '.join(self.systems)}",
             "about": list(self.about),
             "systems": list(self.systems),
             "labels": [{"name": label.name, "about": label.about} for label in self.labels],
@@ -263,7 +252,6 @@ def explore(
     labels: Any = (),
     names: Mapping[str, str] | None = None,
     depth: int = 20,
-    title: str = "",
 ) -> Exploration:
     """Look into the numbers of several systems, question by question.
 
@@ -280,8 +268,6 @@ def explore(
         Names of entities in plain language, by their labels.
     depth : int
         Number of candidates of each list to keep.
-    title : str
-        Default: of the systems.
 
     Returns
     -------
@@ -342,7 +328,6 @@ def explore(
         kept if lists else "No lists were given: numbers and ranks only.",
     )
     return Exploration(
-        title or f"Why: {', '.join(system.name for system in named)}",
         about,
         tuple(system.name for system in named),
         tuple(sets),
