@@ -1,8 +1,9 @@
-"""Make the pictures of the page of `kgtrec campaign serve`, in the middle of the demo's campaign.
+"""Make the pictures of the pages of `kgtrec campaign serve`, in the middle of the demo's campaign, and of its study.
 
     python docs/pictures.py
 
-writes docs/images/serve-NAME.png, 1280 pixels wide, and serve-NAME-phone.png, for each role and for the file. Needs
+writes docs/images/serve-NAME.png, 1280 pixels wide, and serve-NAME-phone.png, for each role and for the file, and
+explore-NAME.png of the page of `kgtrec explore` that the demo's study makes. Needs
 kgtrec[test], and chromium with chromedriver. Links and sessions are those of a campaign that is removed afterwards, and
 none of them is on a picture. Dates and hours are those of the day. Look at what comes out before it is committed.
 """
@@ -103,7 +104,7 @@ def take(browser: Any, name: str, desktop: tuple[int, int, int] = DESKTOP) -> No
         time.sleep(0.5)
         data = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"])
         picture = Image.open(io.BytesIO(data)).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
-        path = IMAGES / f"serve-{name}{'-phone' if size == PHONE else ''}.png"
+        path = IMAGES / f"{name}{'-phone' if size == PHONE else ''}.png"
         picture.save(path, optimize=True)
         n_bytes = path.stat().st_size
         print(f"{path.name}: {picture.width} x {picture.height}, {n_bytes:,} bytes")
@@ -145,11 +146,11 @@ def of_roles(browser: Any, links: dict[str, str]) -> None:
         if path != "conflict":
             fresh(browser)
             press(browser, "/", _OWN, Keys.ENTER, "n", Keys.ENTER)
-        take(browser, path)
+        take(browser, f"serve-{path}")
     browser.delete_all_cookies()
     browser.get(links["manager"])
     until(browser, ".answers")
-    take(browser, "dashboard", LONG)
+    take(browser, "serve-dashboard", LONG)
 
 
 def of_file(browser: Any, path: Path) -> None:
@@ -159,7 +160,19 @@ def of_file(browser: Any, path: Path) -> None:
     until(browser, ".card")
     fresh(browser)
     press(browser, "/", _OWN, Keys.ENTER, "n", Keys.ENTER)
-    take(browser, "file")
+    take(browser, "serve-file")
+
+
+def of_study(browser: Any, work: Path) -> None:
+    """Two systems of the demo's study, and the question that makes the greatest part of their difference."""
+    main(["demo", "--out", str(work / "demo")])
+    page = (work / "demo" / "study" / "explore.html").as_uri()
+    browser.get(f"{page}#a=rules&b=inverse&m=AP@20")
+    most = until(browser, "a[href*='q=']")
+    take(browser, "explore-pair", LONG)
+    browser.get(most.get_attribute("href"))
+    until(browser, ".list")
+    take(browser, "explore-question", LONG)
 
 
 def pictures() -> None:
@@ -183,6 +196,7 @@ def pictures() -> None:
                 lines = (server.stdout.readline().strip().partition(": ") for _ in range(5)) if server.stdout else ()
                 of_roles(browser, {who.partition(" ")[0]: link for who, _, link in lines})
                 of_file(browser, file)
+                of_study(browser, work)
             finally:
                 server.send_signal(signal.SIGTERM)
 
