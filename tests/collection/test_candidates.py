@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -154,7 +156,11 @@ def test_types_are_read_as_tgb_writes_them(tmp_path):
     collection = built(written(tmp_path, "thgl-x_nodetype.csv", "\n".join(["node_id,type", *rows])))
     people, things = {"ann", "bob", "eve"}, {"tea", "jam"}
     assert taken(collection) == {**dict.fromkeys(SEEN, people), ("likes", "tail"): things}
-    tabs = written(tmp_path, "types.tsv", "".join(f"{node}\t{kind}\n" for node, kind in TYPES.items() if node != "jam"))
+    packed = tmp_path / "nodetype.csv.gz"
+    packed.write_bytes(gzip.compress("\n".join(["node_id,type", *rows]).encode()))
+    assert taken(built(packed)) == taken(collection)
+    lines = [f"{node}\t{kind}\n" for node, kind in TYPES.items() if node != "jam"]
+    tabs = written(tmp_path, "types.tsv", "\n" + "".join(lines))
     assert taken(built(tabs)) == taken(collection), "an entity without a type is one where train has it"
 
 
