@@ -462,7 +462,7 @@ def _check_against_chance(checked: Checked, systems: Mapping[str, System], colle
     compared = []
     for file, system in systems.items():
         with unwarned(), suppress(KgtrecError):  # reported before
-            if (own := against_chance(match(system, collection.qrels), len(collection.entities))) is not None:
+            if (own := against_chance(match(system, collection.qrels), collection.sizes)) is not None:
                 compared.append(replace(own, name=file))
     for file, line in no_better_than_chance(compared):
         checked[file].notes.append(line.removeprefix(f"{file} "))

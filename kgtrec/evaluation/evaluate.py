@@ -173,6 +173,7 @@ def evaluate(
     elif drawn is not None:
         raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
 
+    topics = None if collection is None else collection.questions.ids.encode(judgements.questions.labels)
     compared_with_chance: list[AgainstChance] = []
     moved: list[Moved] = []
 
@@ -186,8 +187,8 @@ def evaluate(
                     )
                 system = system.each(_in_float32)
             matched = inputs.matched(system)
-            n_entities = len(system.entities if collection is None else collection.entities)
-            if (own := against_chance(matched, n_entities)) is not None:
+            n = len(system.entities) if collection is None else collection.sizes[topics]
+            if (own := against_chance(matched, n)) is not None:
                 compared_with_chance.append(own)
             if ties is None and per is None:
                 moved.extend(_moved_by_ties(inputs, matched))

@@ -234,14 +234,14 @@ class AgainstChance:
     z: float  # standard deviations better than chance
 
 
-def against_chance(matched: MatchedSystem, n_entities: int) -> AgainstChance | None:
+def against_chance(matched: MatchedSystem, n_candidates: int | NDArray[np.int64]) -> AgainstChance | None:
     """Compare a system with chance: exact ranks by their mean, a cut run by how many answers it lists.
 
     Parameters
     ----------
     matched : MatchedSystem
-    n_entities : int
-        The largest number of candidates of a question, of which a run lists some.
+    n_candidates : int, or (n_questions of the qrels,) int array
+        How many candidates a question has before the filter, of which a run lists some.
 
     Returns
     -------
@@ -255,7 +255,8 @@ def against_chance(matched: MatchedSystem, n_entities: int) -> AgainstChance | N
     else:
         ranking = matched.ranking
         relevant = ranking.judged_grade >= 1
-        share = np.minimum(ranking.num_retrieved[ranking.judged_question[relevant]] / max(n_entities, 1), 1.0)
+        of_question = np.minimum(ranking.num_retrieved / np.maximum(n_candidates, 1), 1.0)
+        share = of_question[ranking.judged_question[relevant]]
         if len(share) == 0 or share.mean() > _MOST_LISTED:
             return None  # nearly all candidates are listed, in whatever order
         expected, spread = share.sum(), np.sqrt((share * (1 - share)).sum())

@@ -16,7 +16,7 @@ from kgtrec.data.arrow import values_of
 from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import EntityTypes, RelationTypes
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike
+from kgtrec.formats.files import PathLike, suffixes
 from kgtrec.formats.lines import Lines, read_fields
 from kgtrec.formats.triples.ids import read_openke_lists
 
@@ -94,10 +94,10 @@ def read_candidates(path: PathLike) -> EntityTypes | tuple[pa.StringArray, NDArr
     name, lines = Path(path).name, Lines.read(path)
     if name.startswith("type_constrain"):
         return read_openke_lists(path)
-    if name.endswith(".csv"):
+    if suffixes(name)[0] == ".csv":
         rest = lines.without_first()[1]
         return EntityTypes.of_columns(*read_fields(rest, 2, "an entity and its type between commas", delimiter=","))
-    if lines.data.partition(b"\n")[0].count(b"\t") == 1:
+    if lines.data.lstrip(b"\r\n").partition(b"\n")[0].count(b"\t") == 1:  # blank lines are skipped
         return read_entity_types(path)
     relation, side, entity = _columns(path, 3, "3 columns (relation, head or tail, entity) separated by tabs")
     is_head = values_of(pc.equal(side, SIDES[0]))

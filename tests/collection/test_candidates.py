@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -154,7 +156,11 @@ def test_types_are_read_as_tgb_writes_them(tmp_path):
     collection = built(written(tmp_path, "thgl-x_nodetype.csv", "\n".join(["node_id,type", *rows])))
     people, things = {"ann", "bob", "eve"}, {"tea", "jam"}
     assert taken(collection) == {**dict.fromkeys(SEEN, people), ("likes", "tail"): things}
-    tabs = written(tmp_path, "types.tsv", "".join(f"{node}\t{kind}\n" for node, kind in TYPES.items() if node != "jam"))
+    packed = tmp_path / "nodetype.csv.gz"
+    packed.write_bytes(gzip.compress("\n".join(["node_id,type", *rows]).encode()))
+    assert taken(built(packed)) == taken(collection)
+    lines = [f"{node}\t{kind}\n" for node, kind in TYPES.items() if node != "jam"]
+    tabs = written(tmp_path, "types.tsv", "\n" + "".join(lines))
     assert taken(built(tabs)) == taken(collection), "an entity without a type is one where train has it"
 
 
@@ -242,3 +248,19 @@ def test_lists_for_judges_have_candidates_alone():
     assert collection.takes(np.repeat([0, 1], 2), found.ravel()).all()
     with pytest.raises(KgtrecError, match="expected 3 candidates for each question, found 2 for tail0"):
         candidate_lists(collection, 3)
+
+
+def test_a_run_is_compared_with_chance_among_its_candidates():
+    """Three at random of the eight that a question takes are more than three at random of all forty entities."""
+    people, things = [f"p{n}" for n in range(32)], [f"t{n}" for n in range(8)]
+    train = [(person, "likes", things[n % 8]) for n, person in enumerate(people)]
+    test = [(person, "likes", things[(n + 1) % 8]) for n, person in enumerate(people)]
+    collection = built("train", train, test, sides=["tail"])
+    anchors = collection.entities.decode(collection.questions.anchor).to_pylist()
+    rng = np.random.default_rng(0)
+    runs = {"good": {}, "bad": {}}
+    for question, anchor in zip(collection.questions.ids, anchors, strict=True):
+        runs["good"][question] = {things[(people.index(anchor) + 1) % 8]: 1.0}
+        runs["bad"][question] = {thing: 1 / (1 + place) for place, thing in enumerate(rng.permutation(things)[:3])}
+    with pytest.warns(KgtrecWarning, match="bad ranks the answers no better than chance would"):
+        evaluate(collection, runs, "RR")
