@@ -220,6 +220,9 @@ def read_collection(folder: PathLike) -> Collection:
         links = MissingLinks(*_read_codes(path / _MISSING_LINKS))
     if _CANDIDATES in manifest["files"]:
         candidates = Candidates(*_read_codes(path / _CANDIDATES))
+    elif manifest.get("report", {}).get("candidates"):
+        way_out = "build it again with kgtrec questions"
+        raise FormatError(f"expected {_CANDIDATES} among its files, found none; {way_out}", path / MANIFEST)
     own = manifest.get("report", {}), labels, manifest["fingerprint"], training, links, held, candidates
     collection = Collection(questions, qrels, filtered, categories, train, *own)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import numpy as np
 import pytest
@@ -107,6 +108,16 @@ def test_a_folder_keeps_candidates(tmp_path, options):
     assert again.candidates.place.tolist() == collection.candidates.place.tolist()
     assert again.candidates.entity.tolist() == collection.candidates.entity.tolist()
     assert "candidates.parquet" not in [path.name for path in write(tmp_path / "D", built()).iterdir()]
+
+
+def test_a_manifest_without_the_candidates_that_it_counts_is_refused(tmp_path):
+    """So that nobody ranks among all entities under the same stamp."""
+    write_collection(tmp_path / "C", built("train"))
+    manifest = json.loads((tmp_path / "C" / "manifest.json").read_text())
+    del manifest["files"]["candidates.parquet"]
+    (tmp_path / "C" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FormatError, match=r"expected candidates\.parquet among its files, found none"):
+        read_collection(tmp_path / "C")
 
 
 def write(folder, collection):
