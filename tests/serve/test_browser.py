@@ -252,6 +252,16 @@ def test_no_page_scrolls_sideways(browser: Any, served: Served, width: int):
     assert min(heights) >= 44
 
 
+def test_no_row_grows_when_its_answer_is_stored(browser: Any, served: Served):
+    """The rows below stay under the mouse."""
+    sign_in(browser, served)
+    rows = "return [...document.querySelectorAll('.card')].map((e) => e.offsetHeight)"
+    before = browser.execute_script(rows)
+    keys(browser, "u")
+    until(lambda: "Stored: Unsure" in browser.find_element("id", "main").text)
+    assert browser.execute_script(rows) == before
+
+
 def test_what_was_typed_without_a_network_is_sent_when_it_is_back(browser: Any, served: Served):
     """It stays in the browser meanwhile, and not longer."""
     sign_in(browser, served)
