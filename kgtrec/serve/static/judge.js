@@ -269,7 +269,8 @@
 
   function look(next) {
     const seconds = since ? (performance.now() - since) / 1000 : 0;
-    if (current && (seconds > 0.3 || opened)) tellSeen(current.dataset.task, seconds.toFixed(1), opened);
+    const isSeen = seconds > 0.3 || opened || (since && current && chosen(current)); // a key that passes by is no look
+    if (current && isSeen) tellSeen(current.dataset.task, Math.max(seconds, 0.1).toFixed(1), opened);
     opened = 0;
     since = document.hidden ? 0 : performance.now();
     current = next || current;
