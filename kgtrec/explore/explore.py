@@ -106,7 +106,7 @@ class Exploration(Result):
         (code,) = asked.ids.encode([label])
         if code < 0:
             raise KgtrecError(
-                f"expected a question of the collection, such as {asked.ids[0]}, found {legible(label)!r}"
+                f"expected a question of the collection, such as {asked.ids[0]}, found '{legible(label)}'"
                 f"{nearest(label, asked.ids)}"
             )
         row = int(numbering.question[code])
@@ -144,7 +144,8 @@ class Exploration(Result):
         parts, last = [], list(status.values())[-1]
         for at in self.candidates.lists:
             place, tie = block[f"list.{at}"], np.asarray(block[f"tie.{at}"], np.int64)
-            data: dict[str, Any] = {"system": [self.systems[at]] * len(place), "place": np.arange(1, len(place) + 1)}
+            of_system = labels_of([self.systems[at]] * len(place))  # maybe of an empty list
+            data: dict[str, Any] = {"system": of_system, "place": np.arange(1, len(place) + 1)}
             data |= {"candidate": labels_of([shown[own] for own in place]), "score": block[f"score.{at}"], "tie": tie}
             data |= {name: labels_of(own[place].tolist()) for name, own in status.items()}
             is_tied, known = np.bincount(tie)[tie] > 1, last != STATUSES[UNJUDGED]

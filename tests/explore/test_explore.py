@@ -382,6 +382,19 @@ def test_tables_of_one_question():
         found.question("hed0")
 
 
+def test_a_question_that_a_run_lacks_has_an_empty_list():
+    """The tables of the question have the lists of the other systems; an escape in its id is shown once."""
+    graph = kgtrec.build_questions(*GRAPH)
+    first, *others = graph.questions.ids
+    whole = {question: {"ann": 1.0, "bob": 0.5} for question in graph.questions.ids}
+    with pytest.warns(KgtrecWarning, match="lacks"):
+        found = explore(graph, {"one": whole, "two": {question: whole[question] for question in others}}, "RR")
+    tables = {table.key: table for table in found.question(first).tables()}
+    assert tables["lists"].data.column("system").to_pylist() == ["one", "one"]
+    with pytest.raises(KgtrecError, match=r"found 'tail\\x1b'"):
+        found.question("tail\x1b")
+
+
 def _pooled_collection(campaign: Campaign):
     """The collection whose questions a campaign was made for: of its answers, none is known but those of question 2."""
     pool = campaign.pool

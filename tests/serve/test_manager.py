@@ -831,11 +831,11 @@ def test_a_relation_that_is_not_of_the_pool_has_no_template(manager: Browser, re
 # --- downloads
 
 
-def test_the_page_of_explore_is_shown_where_it_stands(manager: Browser, page: Page):
+def test_the_page_of_explore_is_shown_where_it_stands(manager: Browser, judged: Page):
     """Its scripts may run, in an origin that has no session; without the page, the command that makes it."""
     assert "kgtrec explore COLLECTION" in raw(manager, "/manage/downloads").get_data(as_text=True)
     assert raw(manager, "/manage/explore").status_code == 404
-    (page.folder / "explore.html").write_text("<h1>why</h1>")
+    (judged.folder / "explore.html").write_text("<h1>why</h1>")
     assert '<a href="/manage/explore">' in raw(manager, "/manage/downloads").get_data(as_text=True)
     answer = raw(manager, "/manage/explore")
     assert answer.data == b"<h1>why</h1>"
