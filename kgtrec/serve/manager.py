@@ -204,7 +204,7 @@ def downloads() -> Response:
 def exploration() -> Response:
     """Show the page of ``kgtrec explore`` that stands in the folder: its script runs, and reaches nothing of ours."""
     path = site().service.folder / EXPLORATION
-    if not path.is_file():
+    if path.is_symlink() or not path.is_file():
         return refusal(404)
     response = Response(path.read_bytes(), mimetype="text/html")
     response.headers["Content-Security-Policy"] = _OF_EXPLORATION
