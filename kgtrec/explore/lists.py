@@ -168,14 +168,13 @@ class Candidates:
         return cls(key, width, status, answer, rank, dict(lists), (known, split))
 
     def unjudged_at_top(self, n_questions: int) -> Ints:
-        """Count, (questions,), the systems that agree on a first candidate that no label set has judged."""
+        """Count, (questions,), the systems with the same first candidate, of those that no label set has judged."""
         count = np.zeros(n_questions, np.int32)
-        firsts = [np.flatnonzero(begins(own.question)) for own in self.lists.values()]
-        lists = zip(self.lists.values(), firsts, strict=True)
-        keys = [own.question[at].astype(np.int64) * self.width + own.entity[at] for own, at in lists]
-        key, n = np.unique(np.concatenate(keys), return_counts=True)
-        unjudged = np.all([status[np.searchsorted(self.key, key)] == UNJUDGED for status in self.status], axis=0)
-        np.maximum.at(count, key[unjudged] // self.width, n[unjudged])
+        first = [(own, np.flatnonzero(begins(own.question))) for own in self.lists.values()]
+        key = np.concatenate([own.question[at].astype(np.int64) * self.width + own.entity[at] for own, at in first])
+        key, n_systems = np.unique(key, return_counts=True)
+        unjudged = (np.array(self.status)[:, np.searchsorted(self.key, key)] == UNJUDGED).all(axis=0)
+        np.maximum.at(count, key[unjudged] // self.width, n_systems[unjudged])
         return count
 
     def block(self, first: int, last: int) -> dict[str, NDArray[Any]]:

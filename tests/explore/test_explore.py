@@ -297,7 +297,7 @@ def test_names_that_a_run_alone_has_are_listed():
         page = Page(explore(graph, {"one": run | {"head0": {"rye": 2.0}}, "two": other}, "RR").to_html())
     assert page.slice("entities")["label"][-1] == "mars"
     assert page.slice("index")["top_unjudged"].tolist() == [
-        2 * ("rye" not in answers) if question == "head0" else 1  # mars of one, and rye of two
+        (0 if "rye" in answers else 2) if question == "head0" else 1  # both have rye; else one has mars
         for question, answers in _answers(graph).items()
     ]
 
