@@ -318,7 +318,8 @@ def explore(
         for place, system in enumerate(named)
         if system.ranks is not None
     }
-    source = "of lists for measures over questions" if jobs[0][2] != "own" else "of kgtrec evaluate"
+    source = "the answer ranks (measures over answers) and the runs (over questions)"
+    source = source if any(kind != "own" for *_, kind in jobs) else "each system"
     kept = (
         f"The first {depth} candidates of each list are kept; scores are rounded for display, and candidates tie where "
         "the stored scores are equal."
@@ -327,7 +328,7 @@ def explore(
         f"Collection {given.fingerprint}: {len(given.questions):,} questions, {len(given.entities):,} entities, "
         f"{len(given.relations):,} relations",
         *(f"{label.name}: {label.about}" for label in sets),
-        f"Numbers are those {source}.",
+        f"Numbers are those of kgtrec evaluate from {source}; tests are clustered by question.",
         kept if lists else "No lists were given: numbers and ranks only.",
     )
     return Exploration(

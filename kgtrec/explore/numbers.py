@@ -44,7 +44,7 @@ CONFIDENCE = 0.95
 DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@10", "AP@20", "nDCG@20")
 OF_RANKS = ("micro.MRR", "micro.Hits@1", "micro.Hits@10", "macro.MRR", "AP@20")
 #: kind of stratum -> the breakdown of kgtrec evaluate
-STRATA = {"side": "side", "relation": "relation", "category": "category", "popularity": "anchor-popularity"}
+STRATA = {"side": "side", "relation": "relation", "category": "category", "anchor popularity": "anchor-popularity"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,7 +219,7 @@ def strata_of(collection: Collection) -> dict[str, Stratum]:
             found[kind] = Stratum(list(labels), group)
     n = np.bincount(collection.qrels.question[collection.qrels.grade >= 1], minlength=len(collection.questions))
     group, names = cut(n, n, 4)
-    return found | {"answers": Stratum(names, group)}
+    return found | {"number of answers": Stratum(names, group)}
 
 
 def stratum_tests(scored: Scored, strata: Mapping[str, Stratum], row: Ints) -> Iterator[dict[str, NDArray[Any]]]:

@@ -23,7 +23,7 @@ VIEWS = {
     "overview": "",
     "pair": f"a=rescal&b={quote(SYSTEMS[2])}",
     "question": f"q=tail12&also={quote(HOSTILE)}",
-    "labels": "labels&l=1&m=P%408",
+    "labels": "labels&m=P%408",
     "find": "find&least=2",
 }
 
@@ -325,12 +325,41 @@ def test_the_candidates_to_judge_next_are_saved(browser: Any, world: dict[str, A
 
 def test_what_a_label_set_changes(browser: Any, world: dict[str, Any], address: str):
     """Questions by how far their value changes, and the candidates that have another label."""
-    view_of(browser, address, "labels&l=1&m=P%408&a=rescal")
+    view_of(browser, address, "labels&m=P%408&a=rescal")
     change = world["values"][1, 1, 0] - world["values"][0, 1, 0]
     first = rows_of(browser, "Questions whose value changes most: rescal")[1]
     assert first[3] == f"{change[np.nanargmax(np.abs(change))]:+.4f}".replace("-", "\N{MINUS SIGN}")
     assert until(browser, "/place \\d/.test(document.querySelector('td.long').textContent)")
     assert HOSTILE in browser.execute_script("return document.querySelector('main li').textContent")
+
+
+def test_a_label_set_is_not_compared_with_itself(browser: Any, world: dict[str, Any], address: str):
+    """The link of the overview leads to the second label set, and a copied address names the set."""
+    view_of(browser, address)
+    browser.execute_script("[...document.querySelectorAll('#views a')].at(-1).click()")
+    first, second = (each["name"] for each in world["data"]["labels"][:2])
+    assert until(browser, "document.querySelector('#heading').textContent.includes(' instead of ')")
+    assert browser.title.startswith(f"{second} instead of {first}")
+    assert f"l={quote(first).replace('%20', '+')}" in browser.current_url
+    assert browser.execute_script("return document.querySelector('#bar-l').options.length") == 1
+
+
+def test_a_measure_without_values_links_to_those_with(browser: Any, world: dict[str, Any], tmp_path: Path):
+    """Nothing is drawn, and no difference is claimed."""
+    parts, data = world["html"].split('<script type="application/json" id="explore">'), dict(world["data"])
+    blank = [{"text": "-", "interval": "", "letters": ""}] * len(data["systems"])
+    data |= {"scores": [data["scores"][0], [blank, *data["scores"][1][1:]]]}
+    data |= {"pairs": [each for each in data["pairs"] if (each["label"], each["measure"]) != (1, 0)]}
+    text = json.dumps(data).replace("<", "\\u003c")
+    page = tmp_path / "page.html"
+    page.write_text(
+        f'{parts[0]}<script type="application/json" id="explore">{text}{parts[1][parts[1].index("</script>") :]}'
+    )
+    for state in ("labels", f"a=rescal&b={quote(SYSTEMS[2])}&l={quote(data['labels'][1]['name'])}"):
+        view_of(browser, page.as_uri(), state)
+        assert "micro.MRR has no value under" in browser.find_element("css selector", "main .steps").text
+        assert not browser.find_elements("css selector", "main table")
+        assert browser.find_element("css selector", "main .steps a").text == data["measures"][1]["name"]
 
 
 def test_scores_can_be_read_without_scripts(browser: Any, address: str):

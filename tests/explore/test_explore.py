@@ -183,7 +183,7 @@ def test_strata_are_those_of_compare(seed):
             names = (kind, "n_items", "first", "second", "wins", "losses")
             expected = compared.group_table(kind).select(names).to_pylist()
             assert found == {row[kind]: pytest.approx([row[name] for name in names[1:]]) for row in expected}
-        whole = (strata["pair"] == place) & (strata["kind"] == kinds.index("answers"))
+        whole = (strata["pair"] == place) & (strata["kind"] == kinds.index("number of answers"))
         assert strata["wins"][whole].sum() == pair["wins"]
         assert strata["losses"][whole].sum() == pair["losses"]
 
@@ -300,6 +300,14 @@ def test_names_that_a_run_alone_has_are_listed():
         (0 if "rye" in answers else 2) if question == "head0" else 1  # both have rye; else one has mars
         for question, answers in _answers(graph).items()
     ]
+
+
+def test_what_any_label_set_judges_is_not_unjudged():
+    """A label set of one question leaves the test answers of all others judged."""
+    graph = kgtrec.build_questions(*GRAPH)
+    run = {question: {answers[0]: 1.0} for question, answers in _answers(graph).items()}
+    found = explore(graph, {"one": run, "two": run}, "RR", labels={"few": graph.qrels.of_questions(np.array([0]))})
+    assert not Page(found.to_html()).slice("index")["top_unjudged"].any()
 
 
 def _answers(collection):

@@ -139,17 +139,18 @@
       return found < 0 ? otherwise : found;
     };
     const state = { parameters, wrong, a: chosen("a", systems, best[0]), m: chosen("m", measures.map(({ name }) => name), 0) };
-    state.l = chosen("l", labels.map((_, l) => String(l)), parameters.has("labels") ? Math.min(1, labels.length - 1) : 0);
+    state.l = chosen("l", labels.map(({ name }) => name), 0);
     state.b = chosen("b", systems, best.find((s) => s !== state.a) ?? state.a);
     state.also = (parameters.get("also") || "").split(",").map((name) => systems.indexOf(name)).filter((s) => s >= 0);
     const isPair = (parameters.has("a") || parameters.has("b")) && state.a !== state.b;
     state.view = parameters.has("q") ? "question" : VIEWS.find((view) => parameters.has(view) && (view !== "labels" || labels.length > 1)) || (isPair ? "pair" : "overview");
+    if (state.view === "labels") state.l ||= 1; // others are compared with the first
     return state;
   }
 
   function address(state, view, more = {}) {
     const { a, b, m, l, q, ...rest } = { a: state.a, b: state.b, m: state.m, l: state.l, ...more };
-    const named = { q, a: systems[a], b: systems[b], m: measures[m].name, l, ...rest };
+    const named = { q, a: systems[a], b: systems[b], m: measures[m].name, l: labels[l].name, ...rest };
     if (q && rest.also === undefined) named.also = state.also.map((s) => systems[s]).join();
     const parts = new URLSearchParams(Object.entries(named).filter(([, value]) => value !== undefined && value !== ""));
     return `#${[...VIEWS.filter((each) => each === view), String(parts).replace(/%2F/g, "/")].join("&")}`;
@@ -230,7 +231,7 @@
     const order = ranked(state.l, state.m);
     view.append(table(`Scores: ${labels[state.l].name}`, [named, ...measures.map(({ name, higher }, m) => column(name, (s) => scoreOf(state.l, m, s), score(m), higher ? "descending" : "ascending"))], order,
       { caption: "Systems that share a letter do not differ significantly in that measure (p < .05, Holm). In brackets: 95% interval." }));
-    if (systems.length < 2) return "Overview";
+    if (systems.length < 2 || isUnscored(state, view)) return "Overview";
     const versus = (other) => (_, s) => {
       const pair = pairOf({ ...state, a: s, b: other });
       if (!pair) return "";
@@ -241,6 +242,13 @@
       [named, ...order.map((other) => column(systems[other], (s) => pairOf({ ...state, a: s, b: other })?.difference ?? NaN, versus(other)))], order,
       { caption: "▲ the row is better, ▼ the column is better, · not significant. Choose a difference to see the questions that make it." }));
     return "Overview";
+  }
+
+  // whether there is nothing to show; then the view says why, and links the measures that have values
+  function isUnscored(state, view) {
+    const scored = [...measures.keys()].filter((m) => data.scores[state.l][m].some(({ text }) => text !== "-"));
+    if (!scored.includes(state.m)) view.append(make("p", { class: "steps" }, `${measures[state.m].name} has no value under ${labels[state.l].name}. A measure over answers needs answer ranks of all answers of a label set (kgtrec rank --judged). Measures with values:`, ...scored.map((m) => link(address(state, state.view, { m }), measures[m].name))));
+    return !scored.includes(state.m);
   }
 
   // a pair as the address has it: the data have each in one order
@@ -255,7 +263,8 @@
     const [pair, { parts, order }] = [pairOf(state), influential(state)];
     const title = `${a} and ${b}: ${name}, ${labels[state.l].name}`;
     const both = order.filter((row) => !Number.isNaN(gap(state, row)));
-    view.append(heading(title), make("p", { class: "lead" }, pair ? pair.sentence : "No pair of numbers is known here."));
+    view.append(heading(title), make("p", { class: "lead" }, pair ? pair.sentence : ""));
+    if (!pair && isUnscored(state, view)) return title;
     const [more, less] = [1, -1].map((side) => both.filter((row) => side * gap(state, row) > 0));
     const [up, down] = [more, less].map((rows) => rows.reduce((total, row) => total + Math.abs(parts[row]), 0));
     const share = (rows, total) => `${some(rows.length, "question")}${adds ? ` (${number(total, digits)} of the mean in all)` : ""}`;
@@ -272,7 +281,7 @@
     const weight = (row) => all.n[row] * Math.abs(all.difference[row]) || 0;
     const [first, second, wins, losses] = turn > 0 ? [all.first, all.second, all.wins, all.losses] : [all.second, all.first, all.losses, all.wins];
     const rows = [...all.pair.keys()].filter((row) => all.pair[row] === pair.place);
-    const verdict = (row) => (Number.isNaN(all.p[row]) ? "not tested" : all.p[row] < 0.05 ? `${all.difference[row] * turn > 0 === higher ? a : b} better` : "not settled");
+    const verdict = (row) => (Number.isNaN(all.p[row]) ? "not tested" : all.p[row] < 0.05 ? `${all.difference[row] * turn > 0 === higher ? a : b} better` : "not significant");
     const value = (text) => number(text, digits);
     return data.strata.map(({ kind, labels: names }, place) => [kind, names, rows.filter((row) => all.kind[row] === place).sort((x, y) => (names.length > 10 ? weight(y) - weight(x) : 0))]).filter(([, , own]) => own.length)
       .map(([kind, names, own]) => table(`By ${kind}`, [
@@ -285,7 +294,7 @@
         { label: "verdict", cell: verdict },
         column(`${a} ahead`, (row) => wins[row], count),
         column(`${b} ahead`, (row) => losses[row], count),
-      ], own, { size: 10, caption: `p is adjusted for the ${some(own.length, "group")} of this table${data.adjusted ? ` (${data.adjusted})` : ""}; a verdict needs p < .05. A group leads to its questions.` }));
+      ], own, { size: 10, caption: `${names.length > 10 ? "Groups that contribute most to the difference come first. " : ""}p is adjusted for the ${some(own.length, "group")} of this table${data.adjusted ? ` (${data.adjusted})` : ""}; a verdict needs p < .05. A group leads to its questions.` }));
   }
 
   // Figures
@@ -501,30 +510,35 @@
     const change = (s, row) => valueOf(state, s, row) - valueOf(state, s, row, 0) || 0;
     const changed = systems.map((_, s) => rowsOf().filter((row) => change(s, row)));
     const score = (l) => column(labels[l].name, (s) => scoreOf(l, state.m, s), (_, s) => data.scores[l][state.m][s].text);
+    const shared = rowsOf().filter((row) => !Number.isNaN(valueOf(state, state.a, row)));
+    const total = (rows, value) => rows.reduce((sum, row) => sum + (index[`weight.0.${state.m}`][row] * value(row) || 0), 0);
+    const same = column(`${from}, questions of ${to}`, (s) => total(shared, (row) => valueOf(state, s, row, 0)) / total(shared, () => 1), (each) => number(each, digits));
     const swapped = data.swapped.filter((each) => each.label === state.l && each.measure === state.m)
-      .map((each) => make("li", {}, `${each.sentence} `, link(address(state, "labels", { a: each.a, b: each.b }), "The questions that do it")));
-    view.append(heading(title), make("p", { class: "lead" }, labels[state.l].about),
-      table("How much changes, by system", [{ label: "system", cell: (s) => link(address(state, "labels", { a: s }), systems[s]) }, score(0), score(state.l), column("questions changed", (s) => changed[s].length, count)], systems.keys(),
+      .map((each) => make("li", {}, `${each.sentence} `, link(address(state, "labels", { a: each.a, b: each.b }), `Questions that move ${systems[each.a]} − ${systems[each.b]}`)));
+    view.append(heading(title), make("p", { class: "lead" }, labels[state.l].about));
+    if (isUnscored(state, view)) return title;
+    view.append(table("How much changes, by system", [{ label: "system", cell: (s) => link(address(state, "labels", { a: s }), systems[s]) }, score(0), ...(adds && shared.length < N && Math.abs(total(rowsOf(), () => 1) - 1) < 1e-9 ? [same] : []), score(state.l), column("questions changed", (s) => changed[s].length, count)], systems.keys(),
         { caption: `Each mean is over the questions of its label set: ${[0, state.l].map((l) => count(rowsOf().filter((row) => !Number.isNaN(valueOf(state, state.a, row, l))).length)).join(" and ")}.` }),
       make("div", { class: "card" }, make("h3", {}, "Pairs in another order"), swapped.length ? make("ul", {}, ...swapped) : make("p", {}, `None in ${name}.`)));
-    const responsible = (row) => {
+    const responsible = (shown) => (row) => {
+      if (Number.isNaN(valueOf(state, state.a, row))) return `no question of ${to}`;
       const cell = make("span", {}, "…");
       question(row).then(({ lists, pool, status: codes }) => {
-        const list = [...(lists[state.a].list || [])];
-        const found = list.filter((at) => codes[0][at] !== codes[state.l][at]).map((at) => `${nameOf(pool[at])} (place ${list.indexOf(at) + 1}): ${STATUS[codes[state.l][at]]}`);
-        cell.textContent = [...found.slice(0, 3), ...(found.length > 3 ? [`${found.length - 3} more`] : [])].join("; ") || "none in the list";
+        const found = shown.flatMap((s) => [...(lists[s].list || [])].map((at, place) => ({ at, place, where: shown.length > 1 ? ` of ${systems[s]}` : "" }))).filter(({ at }) => codes[0][at] !== codes[state.l][at]).sort((x, y) => x.place - y.place)
+          .map(({ at, place, where }) => `${nameOf(pool[at])} (place ${place + 1}${where}): ${STATUS[codes[state.l][at]]}`);
+        cell.textContent = [...found.slice(0, 3), ...(found.length > 3 ? [`${found.length - 3} more`] : [])].join("; ") || "none listed";
       });
       return cell;
     };
-    const who = { label: `candidates of ${a} with another label`, cell: responsible, text: words, isLong: true };
+    if (state.a !== state.b && adds) {
+      const { parts, order } = influential(state, 0);
+      const gaps = (l) => column(`${a} − ${b}: ${labels[l].name}`, (row) => gap(state, row, l), (each) => signed(each, digits));
+      view.append(table(`Questions that move ${a} − ${b}`, [questionColumn(state), gaps(0), gaps(state.l), column("moves the difference by", (row) => Math.abs(parts[row]), (_, row) => signed(parts[row], 6)), { label: "candidates with another label", cell: responsible([state.a, state.b]), text: words, isLong: true }],
+        order.filter((row) => parts[row]), { size: 10, caption: `In order of how far they move the difference of the means from that of ${from} to that of ${to}.` }));
+    }
     const value = (l) => column(labels[l].name, (row) => valueOf(state, state.a, row, l), (each) => number(each, digits));
-    view.append(table(`Questions whose value changes most: ${a}`, [questionColumn(state), value(0), value(state.l), column("change", (row) => Math.abs(change(state.a, row)), (_, row) => signed(change(state.a, row), digits)), who],
+    view.append(table(`Questions whose value changes most: ${a}`, [questionColumn(state), value(0), value(state.l), column("change", (row) => Math.abs(change(state.a, row)), (_, row) => signed(change(state.a, row), digits)), { label: `candidates of ${a} with another label`, cell: responsible([state.a]), text: words, isLong: true }],
       changed[state.a].sort((x, y) => Math.abs(change(state.a, y)) - Math.abs(change(state.a, x)) || x - y), { size: 10 }));
-    if (state.a === state.b || !adds) return title;
-    const { parts, order } = influential(state, 0);
-    const gaps = (l) => column(`${a} − ${b}: ${labels[l].name}`, (row) => gap(state, row, l), (each) => signed(each, digits));
-    view.append(table(`Questions that move ${a} − ${b}`, [questionColumn(state), gaps(0), gaps(state.l), column("moves the difference by", (row) => Math.abs(parts[row]), (_, row) => signed(parts[row], 6)), who],
-      order.filter((row) => parts[row]), { size: 10, caption: `In order of how far they move the difference of the means from that of ${from} to that of ${to}.` }));
     return title;
   }
 
@@ -550,7 +564,7 @@
     const update = () => {
       const [found, least] = [matching(state, filters()), Number(filters().least) || 1];
       said.textContent = `${some(found.length, "question")} found`;
-      results.replaceChildren(exported(found, least), listing(state, said.textContent, found, { caption: a === b ? "" : `In order of their influence on ${a} − ${b} in ${measures[state.m].name}.` }));
+      results.replaceChildren(exported(state, found, least), listing(state, said.textContent, found, { caption: a === b ? "" : `In order of their influence on ${a} − ${b} in ${measures[state.m].name}.` }));
     };
     let waiting;
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -587,20 +601,25 @@
   }
 
   // the unjudged candidates at rank 1 of enough systems, as a run, which kgtrec pool reads
-  function exported(rows, least) {
-    const own = rows.filter((row) => index.top_unjudged && index.top_unjudged[row] >= least).sort((x, y) => x - y); // block by block
+  function exported(state, rows, least) {
+    const own = rows.filter((row) => index.top_unjudged && index.top_unjudged[row] >= least);
+    const candidatesOf = async (row) => { // and how many systems have each at rank 1
+      const [{ pool, status: codes, lists }, at] = [await question(row), new Map()];
+      for (const { list } of lists) if (list && list.length && codes.every((each) => each[list[0]] === 0)) at.set(list[0], (at.get(list[0]) || 0) + 1);
+      return [...at].filter(([, n]) => n >= least).sort((x, y) => y[1] - x[1] || x[0] - y[0]).map(([place, n]) => [pool[place], n]);
+    };
     const button = make("button", { type: "button" }, "Save unjudged.run");
-    const text = `Of these questions, ${count(own.length)} have an unjudged candidate at rank 1 of ${least > 1 ? `${least} systems or more` : "a system"}. `;
-    const card = make("div", { class: "card" }, make("h3", {}, "Judge these next"), make("p", {}, text, own.length ? button : null));
+    const most = [...own].sort((x, y) => index.top_unjudged[y] - index.top_unjudged[x]).slice(0, 5);
+    const items = most.map((row) => make("li", {}, asked(state, row, words(row))));
+    most.forEach(async (row, at) => (await candidatesOf(row)).slice(0, 1).forEach(([entity, n]) => items[at].prepend(`${nameOf(entity)} (${some(n, "system")}): `)));
+    const card = make("div", { class: "card" }, make("h3", {}, "Judge these next"), make("p", {}, `Of these questions, ${count(own.length)} have at rank 1 of ${least > 1 ? `at least ${least} systems the same candidate` : "a system a candidate"} that no label set judges.`, own.length ? " First those of most systems, then of most influence:" : ""));
+    if (own.length) card.append(make("ol", {}, ...items), make("p", {}, button, note("for kgtrec pool, which begins a campaign")));
     button.addEventListener("click", async () => {
       said.textContent = button.textContent = "Collecting…";
       const [lines, depths] = [[], [1]];
-      for (const row of own) {
-        const { pool, status: codes, lists } = await question(row);
-        const at = new Map(); // candidate -> systems
-        for (const { list } of lists) if (list && list.length && codes.every((each) => each[list[0]] === 0)) at.set(list[0], (at.get(list[0]) || 0) + 1);
-        const found = [...at].filter(([, n]) => n >= least).sort((x, y) => y[1] - x[1] || x[0] - y[0]);
-        found.forEach(([place, n], rank) => lines.push(`${index.question.at(row)} Q0 ${entities.label.at(pool[place])} ${rank + 1} ${n} unjudged\n`));
+      for (const row of [...own].sort((x, y) => x - y)) { // block by block
+        const found = await candidatesOf(row);
+        found.forEach(([entity, n], rank) => lines.push(`${index.question.at(row)} Q0 ${entities.label.at(entity)} ${rank + 1} ${n} unjudged\n`));
         depths.push(found.length);
       }
       const saved = make("a", { href: URL.createObjectURL(new Blob([lines.join("")], { type: "text/plain" })), download: "unjudged.run" }, "unjudged.run");
@@ -609,6 +628,7 @@
       said.textContent = `saved ${some(lines.length, "candidate")}`;
       card.replaceChildren(card.firstChild, make("p", {}, saved, ` has ${some(lines.length, "candidate")}; the score is the number of systems.${unfit} A campaign begins with`),
         make("pre", {}, make("code", {}, `${data.commands.pool} unjudged.run --depth ${Math.max(...depths)} --out campaign`)));
+      saved.focus(); // the button is gone
     });
     return card;
   }
@@ -626,7 +646,7 @@
     byId("views").replaceChildren(make("ol", {}, ...tabs));
     const fields = [["a", "System A", systems], ["b", "System B", systems], ["m", "Measure", measures.map(({ name }) => name)], ["l", "Labels", labels.map(({ name }) => name)]];
     byId("bar").replaceChildren(...fields.filter(([, , names]) => names.length > 1).map(([key, text, names]) => {
-      const input = make("select", { id: `bar-${key}` }, ...names.map((name, value) => make("option", { value }, name)));
+      const input = make("select", { id: `bar-${key}` }, ...names.map((name, value) => make("option", { value }, name)).slice(key === "l" && state.view === "labels" ? 1 : 0));
       input.value = state[key];
       input.addEventListener("change", () => {
         const [other, rest] = [{ a: "b", b: "a" }[key], Object.fromEntries([...state.parameters].filter(([name]) => ![...VIEWS, "a", "b", "m", "l"].includes(name)))];
