@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import tee
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,8 @@ from kgtrec.explore.labels import LabelSet
 from kgtrec.explore.systems import NamedSystem
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
-from kgtrec.measures.aggregate import LINKS, aggregate_groups
+from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import AnyMeasure, parse_measures
-from kgtrec.measures.record import Aggregate
 from kgtrec.meta.comparison import outcomes
 from kgtrec.meta.power import Power, paired_sample, power, rising_terms, spread, t_tests
 
@@ -176,10 +175,7 @@ def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind, asked: V
 
 def _in_byte_order(scores: ItemScores) -> ItemScores:
     """The same items in an order that depends on labels only."""
-    keys = [scores.questions.byte_order[scores.question]]
-    if scores.entity is not None and scores.entities is not None:
-        keys.insert(0, scores.entities.byte_order[scores.entity])
-    order = np.lexsort(keys)
+    order = scores.label_order
     return replace(
         scores,
         value=scores.value[:, order],
@@ -245,7 +241,7 @@ def stratum_tests(scored: Scored, strata: Mapping[str, Stratum], row: Ints) -> I
         used = np.flatnonzero(n)
         units = Units.of(items.questions.byte_order[items.question], group, size)
         n_units = np.bincount(units.own_group, minlength=size)
-        value = np.stack([aggregate_groups(own, group, size, _how(items), items.weight) for own in items.value])
+        value = items.by_group(group, size)
         for pair, (a, b) in enumerate(zip(*paired_tests.pairs(len(items.systems)), strict=True)):
             wins, losses, _ = outcomes(items, group, size, (a, b))
             p = np.full(size, np.nan)
@@ -257,7 +253,3 @@ def stratum_tests(scored: Scored, strata: Mapping[str, Stratum], row: Ints) -> I
             columns = {"n": n, "first": value[a], "second": value[b], "difference": value[a] - value[b], "p": p}
             columns |= {"wins": wins, "losses": losses, "pair": np.full(size, pair), "kind": np.full(size, kind)}
             yield {"group": used, **{key: column[used] for key, column in columns.items()}}
-
-
-def _how(items: ItemScores) -> Aggregate:
-    return cast(Aggregate, items.aggregate)
