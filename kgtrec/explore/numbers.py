@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import tee
+from itertools import tee, zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -128,39 +128,37 @@ def scored_systems(
     jobs: Sequence[Job],
 ) -> dict[tuple[int, str], Scored]:
     """Score all systems, each of which is read once, under every label set; by label set and measure."""
-    parts = []
+    found: dict[tuple[int, str], Scored] = {}
+    running = []
     for feed, (place, measures, kind) in zip(tee(systems, len(jobs)), jobs, strict=True):
         qrels, scoring = labels[place].qrels, Scoring(collection=collection)
         chosen = _fed(feed, kind, qrels.questions)
         inputs = prepared(qrels if place else collection, chosen, measures, scoring)
         intervals = Intervals(CONFIDENCE, inputs.qrels, drawn_triples(None, inputs.qrels, collection))
-        parts.append((inputs, intervals, list[str](), [list[tuple[ItemValues, Floats]]() for _ in measures]))
-    # in step, so that one system is in memory; at the end each looks for one more, which ends its checks
-    while any([_advance(*part) for part in parts]):  # noqa: C419  # all of them
+        running.append(_scoring(place, inputs, intervals, found))
+    for _ in zip_longest(*running):  # in step, so that one system is in memory
         pass
-    found = {}
-    for (inputs, _, names, values), (place, *_) in zip(parts, jobs, strict=True):
-        for measure, own in zip(inputs.measures, values, strict=True):
-            items, ends = zip(*own, strict=True)
-            whole = _in_byte_order(stacked(measure, tuple(names), list(items), inputs.qrels))
-            found[place, measure.label] = Scored.of(whole, np.array(ends).T)
     return dict(sorted(found.items(), key=lambda each: each[0][0]))
 
 
-def _advance(
-    inputs: Prepared, intervals: Intervals, names: list[str], values: list[list[tuple[ItemValues, Floats]]]
-) -> bool:
-    """Score the next system; False if there is none."""
-    system = next(inputs.systems, None)
-    if system is None:
-        return False
-    matched = inputs.matched(system)
-    names.append(matched.name)
+def _scoring(
+    place: int, inputs: Prepared, intervals: Intervals, found: dict[tuple[int, str], Scored]
+) -> Iterator[None]:
+    """Score a system at each step, and after the last one put all into ``found``, under the label set ``place``."""
+    names: list[str] = []
+    values: list[list[tuple[ItemValues, Floats]]] = [[] for _ in inputs.measures]
+    for system in inputs.systems:
+        matched = inputs.matched(system)
+        names.append(matched.name)
+        for measure, own in zip(inputs.measures, values, strict=True):
+            items, alike = inputs.items_of(measure, matched), inputs.weighting.by_question(measure)
+            ends = intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
+            own.append((as_terms(measure, items, matched.name), ends))
+        yield
     for measure, own in zip(inputs.measures, values, strict=True):
-        items, alike = inputs.items_of(measure, matched), inputs.weighting.by_question(measure)
-        ends = intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
-        own.append((as_terms(measure, items, matched.name), ends))
-    return True
+        every, bounds = zip(*own, strict=True)
+        whole = _in_byte_order(stacked(measure, tuple(names), list(every), inputs.qrels))
+        found[place, measure.label] = Scored.of(whole, np.array(bounds).T)
 
 
 def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind, asked: Vocabulary) -> Iterator[System]:
