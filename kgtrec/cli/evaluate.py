@@ -198,17 +198,9 @@ def _show_graphs(folder: str, scoring: ScoringRequest, output: Output, options: 
         raise KgtrecError("expected one order of ties with several graphs, found --ties all; evaluate one graph")
     keywords = scoring.keywords()
     del keywords["collection"]
-    level = options["confidence"] or 0.95
-    output.show(
-        evaluate_graphs(
-            folder,
-            scoring.measures or None,
-            confidence=level,
-            sides=options["sides"],
-            float32=options["float32"],
-            **keywords,
-        )
-    )
+    how: dict[str, Any] = {"confidence": options["confidence"] or 0.95}
+    how |= {name: options[name] for name in ("sides", "float32")} | keywords
+    output.show(evaluate_graphs(folder, scoring.measures or None, **how))
 
 
 def _show_all_orders(qrels: str, systems: tuple[str, ...], scoring: ScoringRequest, output: Output) -> None:

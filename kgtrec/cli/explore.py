@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,14 +34,13 @@ TABLES = ("question", "answers", "lists", "values")
 def command(
     collection: str,
     systems: tuple[str, ...],
-    labels: tuple[str, ...],
     measures: tuple[str, ...],
     names: str | None,
-    depth: int,
     question: str | None,
     form: str | None,
     part: str | None,
     out: str | None,
+    **options: Any,
 ) -> None:
     """Write a page that shows why SYSTEMS get their numbers on COLLECTION, question by question.
 
@@ -67,7 +67,7 @@ def command(
     output = Output(form_of(out, form), out, part) if question is not None else None
     whole = read_questions(collection)
     named = {} if names is None else read_names(names, whole.labels or whole.entities)
-    found = explore(whole, list(systems), measures or None, labels=list(labels), names=named, depth=depth)
+    found = explore(whole, list(systems), measures or None, names=named, **options)
     if output is not None and question is not None:
         output.show(found.question(question))
         return

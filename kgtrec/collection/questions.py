@@ -218,11 +218,8 @@ def build_questions(
         fingerprint = taken.fingerprint(fingerprint, labels, splits.relations)
     if ids:  # by the places of the labels in byte order, whatever that of the lines
         names = Vocabulary(pa.array([f"e{place}" for place in labels.byte_order.tolist()], pa.string()))
-        splits, full = (
-            Splits(*(replace(getattr(splits, name), entities=names) for name in SPLITS)),
-            replace(full, entities=names),
-        )
-        known = replace(known, entities=names)
+        splits = Splits(*(replace(getattr(splits, name), entities=names) for name in SPLITS))
+        full, known = (replace(triples, entities=names) for triples in (full, known))
     test = full.take(chosen)
     questions = questions_of(test, sides)
     question, entity = completions(questions, test)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection
-from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.sampled_qrels import SampledQrels
 from kgtrec.data.scores import Scores
@@ -23,7 +21,7 @@ from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
 from kgtrec.evaluation.prepared import Prepared, prepared
 from kgtrec.evaluation.sampled import estimated_scores
-from kgtrec.evaluation.scoring import Missing, Scoring, UnlistedAnswers
+from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, t_interval
 from kgtrec.kernels.statistics.training_seeds import deviation
@@ -37,18 +35,11 @@ def evaluate(
     *,
     per: str | None = None,
     quantiles: int | None = None,
-    collection: Collection | None = None,
-    ties: str | None = None,
-    missing: Missing = "zero",
-    unlisted_answers: UnlistedAnswers = "filtered",
-    sides: Sequence[str] = SIDES,
     float32: bool = False,
-    weights: str | Mapping[str, float] | None = None,
     confidence: float | None = None,
     drawn: str | None = None,
     families: str | Mapping[str, str] | None = None,
-    seed: int = 0,
-    mixed: bool = False,
+    **options: Unpack[ScoringOptions],
 ) -> Scores:
     """Score systems against qrels.
 
@@ -146,16 +137,7 @@ def evaluate(
     0   mine      RR   0.50
     1   mine   AP@20   0.25
     """
-    scoring = Scoring(
-        collection=collection,
-        ties=ties,
-        missing=missing,
-        unlisted_answers=unlisted_answers,
-        sides=sides,
-        weights=weights,
-        seed=seed,
-        mixed=mixed,
-    )
+    scoring = Scoring(**options)
     if isinstance(qrels, SampledQrels):
         given = (("per", per), ("quantiles", quantiles is not None), ("float32", float32), ("drawn", drawn))
         if idle := [name for name, used in (*given, ("families", families)) if used]:
@@ -190,10 +172,11 @@ def evaluate(
             n = len(system.entities) if collection is None else collection.sizes[topics]
             if (own := against_chance(matched, n)) is not None:
                 compared_with_chance.append(own)
-            if ties is None and per is None:
+            if scoring.ties is None and per is None:
                 moved.extend(_moved_by_ties(inputs, matched))
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
-            yield (matched, *(match(system, judgements, ties, seed, below) for below in BELOW if matched.is_cut))
+            how = scoring.ties, scoring.seed
+            yield (matched, *(match(system, judgements, *how, below) for below in BELOW if matched.is_cut))
 
     scores = _scored(inputs, matched_systems(), intervals, families)
     for _, line in no_better_than_chance(compared_with_chance):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ class ItemScores:
     measure: str  # as spelled by the caller
     items: Literal["answers", "questions"]
     higher_is_better: bool
-    aggregate: str  # "mean", "median", "geometric mean", ...: how the values of the items become one number
+    aggregate: Aggregate  # how the values of the items become one number
     systems: tuple[str, ...]
     value: NDArray[np.float64]  # (systems, n)
     question: NDArray[np.int32]  # (n,) row in questions; answers of one question are not independent
@@ -52,6 +52,18 @@ class ItemScores:
 
     def __repr__(self) -> str:
         return f"<ItemScores: {self.measure}, {len(self.systems)} systems x {len(self):,} {self.items}>"
+
+    @property
+    def label_order(self) -> NDArray[np.intp]:
+        """(n,) the items by the bytes of their questions' labels, then of their entities'."""
+        keys = [self.questions.byte_order[self.question]]
+        if self.entity is not None and self.entities is not None:
+            keys.insert(0, self.entities.byte_order[self.entity])
+        return np.lexsort(keys)
+
+    def by_group(self, group: NDArray[np.int32], size: int) -> NDArray[np.float64]:
+        """Return (systems, size) the measure's value on each group of items, of which ``group`` has the numbers."""
+        return np.stack([aggregate_groups(own, group, size, self.aggregate, self.weight) for own in self.value])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the long form: system, measure, question, entity of answers, value, weight if any; items innermost."""
@@ -238,7 +250,7 @@ def terms(scores: ItemScores) -> NDArray[np.float64]:
     if scores.aggregate not in LINKS:
         raise MeasureError(f"{scores.measure} is a {scores.aggregate}, not a mean of items, and has no paired test")
     with np.errstate(divide="ignore"):
-        linked = LINKS[cast(Aggregate, scores.aggregate)].to(scores.value)
+        linked = LINKS[scores.aggregate].to(scores.value)
     return linked if scores.weight is None else linked * (scores.weight / scores.weight.mean())
 
 
@@ -254,7 +266,4 @@ def higher_terms_are_better(scores: ItemScores) -> bool:
 
 def totals(scores: ItemScores) -> NDArray[np.float64]:
     """Return (systems,) the measure's value, as in :func:`kgtrec.evaluate`."""
-    n_systems = len(scores.systems)
-    group = np.repeat(np.arange(n_systems, dtype=np.int32), len(scores))
-    weight = None if scores.weight is None else np.tile(scores.weight, n_systems)
-    return aggregate_groups(scores.value.ravel(), group, n_systems, cast(Aggregate, scores.aggregate), weight)
+    return scores.by_group(np.zeros(len(scores), np.int32), 1)[:, 0]

@@ -83,16 +83,19 @@ class Exploration(Result):
 
     def tables(self) -> tuple[Table, ...]:
         """Return ``scores``, a row per label set, measure and system; :meth:`pairs` has the tests of all pairs."""
-        keys, every = [*self.scored], list(self.scored.values())
+        every = list(self.scored.values())
         low, high = np.stack([own.ends for own in every], axis=1)
-        columns: dict[str, Any] = {"labels": (0, [self.labels[label].name for label, _ in keys])}
-        columns |= {"measure": (0, [measure for _, measure in keys]), "system": (1, self.systems)}
-        columns |= {"value": np.stack([own.total for own in every]), "low": low, "high": high}
-        columns |= {"groups": np.array([texts.letters(own) for own in every], object)}
-        data = long_table((len(keys), len(self.systems)), columns)
+        groups = np.array([texts.letters(own) for own in every], object)
+        data = self._by_system([own.total for own in every], low=low, high=high, groups=groups)
         value = Column("value", "", "measure", "measure", low="low", high="high", groups="groups", across="measure")
         about = "Systems that share a letter do not differ (p < 0.05, Holm); 95% intervals."
         return (Table("scores", "Scores", about, data, (Column("labels"), Column("system"), value)),)
+
+    def _by_system(self, values: list[numbers.Floats], **more: Any) -> pa.Table:
+        """A row per label set, measure and system."""
+        columns: dict[str, Any] = {"labels": (0, [self.labels[label].name for label, _ in self.scored])}
+        columns |= {"measure": (0, [measure for _, measure in self.scored]), "system": (1, self.systems)}
+        return long_table((len(self.scored), len(self.systems)), columns | {"value": np.stack(values)} | more)
 
     def question(self, label: str) -> TabledResult:
         """Return the tables of one question: what it asks, its answers with their ranks, the lists, and the values.
@@ -124,11 +127,7 @@ class Exploration(Result):
         answers |= {name: own[block["answer"]].tolist() for name, own in status.items()}
         answers |= {f"rank in {self.systems[at]}": block[f"rank.{at}"] for at in self.candidates.rank}
         ranks = tuple(Column(name, digits=1) for name in answers)
-        keys = list(self.scored)
-        columns: dict[str, Any] = {"labels": (0, [self.labels[at].name for at, _ in keys])}
-        columns |= {"measure": (0, [own for _, own in keys]), "system": (1, self.systems)}
-        columns["value"] = np.array([self.values(*key)[0][:, row] for key in keys])
-        values = long_table((len(keys), len(self.systems)), columns)
+        values = self._by_system([self.values(*key)[0][:, row] for key in self.scored])
         of_values = (Column("labels"), Column("system"), Column("value", digits="measure", across="measure"))
         return TabledResult(
             (

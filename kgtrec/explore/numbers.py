@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import tee
-from typing import Any, Literal, cast
+from itertools import tee, zip_longest
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,8 @@ from kgtrec.explore.labels import LabelSet
 from kgtrec.explore.systems import NamedSystem
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
-from kgtrec.measures.aggregate import LINKS, aggregate_groups
+from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import AnyMeasure, parse_measures
-from kgtrec.measures.record import Aggregate
 from kgtrec.meta.comparison import outcomes
 from kgtrec.meta.power import Power, paired_sample, power, rising_terms, spread, t_tests
 
@@ -129,39 +128,37 @@ def scored_systems(
     jobs: Sequence[Job],
 ) -> dict[tuple[int, str], Scored]:
     """Score all systems, each of which is read once, under every label set; by label set and measure."""
-    parts = []
+    found: dict[tuple[int, str], Scored] = {}
+    running = []
     for feed, (place, measures, kind) in zip(tee(systems, len(jobs)), jobs, strict=True):
         qrels, scoring = labels[place].qrels, Scoring(collection=collection)
         chosen = _fed(feed, kind, qrels.questions)
         inputs = prepared(qrels if place else collection, chosen, measures, scoring)
         intervals = Intervals(CONFIDENCE, inputs.qrels, drawn_triples(None, inputs.qrels, collection))
-        parts.append((inputs, intervals, list[str](), [list[tuple[ItemValues, Floats]]() for _ in measures]))
-    # in step, so that one system is in memory; at the end each looks for one more, which ends its checks
-    while any([_advance(*part) for part in parts]):  # noqa: C419  # all of them
+        running.append(_scoring(place, inputs, intervals, found))
+    for _ in zip_longest(*running):  # in step, so that one system is in memory
         pass
-    found = {}
-    for (inputs, _, names, values), (place, *_) in zip(parts, jobs, strict=True):
-        for measure, own in zip(inputs.measures, values, strict=True):
-            items, ends = zip(*own, strict=True)
-            whole = _in_byte_order(stacked(measure, tuple(names), list(items), inputs.qrels))
-            found[place, measure.label] = Scored.of(whole, np.array(ends).T)
     return dict(sorted(found.items(), key=lambda each: each[0][0]))
 
 
-def _advance(
-    inputs: Prepared, intervals: Intervals, names: list[str], values: list[list[tuple[ItemValues, Floats]]]
-) -> bool:
-    """Score the next system; False if there is none."""
-    system = next(inputs.systems, None)
-    if system is None:
-        return False
-    matched = inputs.matched(system)
-    names.append(matched.name)
+def _scoring(
+    place: int, inputs: Prepared, intervals: Intervals, found: dict[tuple[int, str], Scored]
+) -> Iterator[None]:
+    """Score a system at each step, and after the last one put all into ``found``, under the label set ``place``."""
+    names: list[str] = []
+    values: list[list[tuple[ItemValues, Floats]]] = [[] for _ in inputs.measures]
+    for system in inputs.systems:
+        matched = inputs.matched(system)
+        names.append(matched.name)
+        for measure, own in zip(inputs.measures, values, strict=True):
+            items, alike = inputs.items_of(measure, matched), inputs.weighting.by_question(measure)
+            ends = intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
+            own.append((as_terms(measure, items, matched.name), ends))
+        yield
     for measure, own in zip(inputs.measures, values, strict=True):
-        items, alike = inputs.items_of(measure, matched), inputs.weighting.by_question(measure)
-        ends = intervals.of(measure, items, 1, matched.name, alike=alike).ends[:, 0]
-        own.append((as_terms(measure, items, matched.name), ends))
-    return True
+        every, bounds = zip(*own, strict=True)
+        whole = _in_byte_order(stacked(measure, tuple(names), list(every), inputs.qrels))
+        found[place, measure.label] = Scored.of(whole, np.array(bounds).T)
 
 
 def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind, asked: Vocabulary) -> Iterator[System]:
@@ -176,10 +173,7 @@ def _fed(feed: Iterable[tuple[NamedSystem, AnyRun | None]], kind: Kind, asked: V
 
 def _in_byte_order(scores: ItemScores) -> ItemScores:
     """The same items in an order that depends on labels only."""
-    keys = [scores.questions.byte_order[scores.question]]
-    if scores.entity is not None and scores.entities is not None:
-        keys.insert(0, scores.entities.byte_order[scores.entity])
-    order = np.lexsort(keys)
+    order = scores.label_order
     return replace(
         scores,
         value=scores.value[:, order],
@@ -245,7 +239,7 @@ def stratum_tests(scored: Scored, strata: Mapping[str, Stratum], row: Ints) -> I
         used = np.flatnonzero(n)
         units = Units.of(items.questions.byte_order[items.question], group, size)
         n_units = np.bincount(units.own_group, minlength=size)
-        value = np.stack([aggregate_groups(own, group, size, _how(items), items.weight) for own in items.value])
+        value = items.by_group(group, size)
         for pair, (a, b) in enumerate(zip(*paired_tests.pairs(len(items.systems)), strict=True)):
             wins, losses, _ = outcomes(items, group, size, (a, b))
             p = np.full(size, np.nan)
@@ -257,7 +251,3 @@ def stratum_tests(scored: Scored, strata: Mapping[str, Stratum], row: Ints) -> I
             columns = {"n": n, "first": value[a], "second": value[b], "difference": value[a] - value[b], "p": p}
             columns |= {"wins": wins, "losses": losses, "pair": np.full(size, pair), "kind": np.full(size, kind)}
             yield {"group": used, **{key: column[used] for key, column in columns.items()}}
-
-
-def _how(items: ItemScores) -> Aggregate:
-    return cast(Aggregate, items.aggregate)

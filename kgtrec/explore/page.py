@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgtrec.report.html import look, markup, source_hash, template
+from kgtrec.report.html import embedded, filled_page, markup, template
 
 
 def to_page(data: Mapping[str, Any], slices: Iterable[tuple[str, bytes]]) -> str:
@@ -20,21 +19,6 @@ def to_page(data: Mapping[str, Any], slices: Iterable[tuple[str, bytes]]) -> str
     slices : iterable of (str, bytes)
         What it unpacks when it is needed, by name.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    style, script = look() + template("explore.css"), template("report.js") + template("explore.js")
-    sources = f"style-src {source_hash(style)}; script-src {source_hash(script)}"
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return environment.from_string(template("explore.html")).render(
-        page=data,
-        policy=f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'",
-        style=markup(style),
-        script=markup(script),
-        data=markup(text),
-        slices=[(name, markup(base64.b64encode(own).decode())) for name, own in slices],
-    )
+    packed = [(name, markup(base64.b64encode(own).decode())) for name, own in slices]
+    script = template("report.js") + template("explore.js")
+    return filled_page("explore", script, page=data, data=markup(embedded(data)), slices=packed)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -29,9 +29,8 @@ from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.influence import n_of_share
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
-from kgtrec.measures.aggregate import LINKS, aggregate_groups
+from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import parse_measure
-from kgtrec.measures.record import Aggregate
 from kgtrec.meta.power import power, rising_terms
 from kgtrec.meta.question_draws import Bootstrap, resampled_medians
 
@@ -386,7 +385,7 @@ def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: Boot
             found[place] = resampled_medians(scores.value, weight, samples, cluster).T
             continue
         with np.errstate(divide="ignore"):
-            linked = LINKS[cast(Aggregate, scores.aggregate)].to(scores.value)
+            linked = LINKS[scores.aggregate].to(scores.value)
         above += [weight * value for value in linked]
         below += [weight, weight]
         means.append(place)
@@ -394,7 +393,7 @@ def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: Boot
         group = np.zeros(len(cluster), np.int32)
         quotients = resampled_quotients(samples, cluster, group, 1, above, below)[:, :, 0]
         for number, place in enumerate(means):
-            back = LINKS[cast(Aggregate, alike[place].aggregate)].back
+            back = LINKS[alike[place].aggregate].back
             found[place] = back(quotients[2 * number : 2 * number + 2])
     return found
 
@@ -430,12 +429,11 @@ def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Arra
     parts = []
     for scores in every:
         group = number[code[scores.question]]
-        how = cast(Aggregate, scores.aggregate)
-        value = np.stack([aggregate_groups(own, group, size, how, scores.weight) for own in scores.value], axis=1)
         share = np.full(size, np.nan)
         if scores.aggregate in LINKS or scores.aggregate == "sum":
             averaged = rising_terms(scores)
             share = np.bincount(group, weights=averaged[0] - averaged[1], minlength=size) / len(scores)
+        value = scores.by_group(group, size).T
         parts.append((np.bincount(group, minlength=size), value, *outcomes(scores, group, size), share))
     columns = [np.array(column) for column in zip(*parts, strict=True)]
     return GroupOutcomes(labels.take(arrow_of(used.astype(np.int32))), *columns)
@@ -459,8 +457,7 @@ def per_question(scores: ItemScores, group: Ints, size: int) -> tuple[Floats, Fl
     (size,) float array
         Where the measure's value is a mean or a sum, it is the sum of the products with the values.
     """
-    how = cast(Aggregate, "mean" if scores.aggregate == "sum" else scores.aggregate)
-    value = np.stack([aggregate_groups(own, group, size, how, scores.weight) for own in scores.value])
+    value = (replace(scores, aggregate="mean") if scores.aggregate == "sum" else scores).by_group(group, size)
     weight = np.bincount(group, weights=scores.weight, minlength=size).astype(np.float64)
     return value, weight if scores.aggregate == "sum" else weight / max(weight.sum(), 1e-300)
 

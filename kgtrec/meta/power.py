@@ -754,10 +754,7 @@ def paired_sample(scores: ItemScores) -> PairedSample:
     """
     value = rising_terms(scores)
     cluster = scores.questions.byte_order[scores.question].astype(np.int64)
-    keys = [cluster]
-    if scores.entity is not None and scores.entities is not None:
-        keys.insert(0, scores.entities.byte_order[scores.entity].astype(np.int64))
-    order = np.lexsort(keys)
+    order = scores.label_order
     known = np.isfinite(value).sum(axis=1) == max(len(scores), 1)
     return PairedSample(value[:, order], cluster[order], scores.items == "answers", known)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+from collections.abc import Mapping
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -43,24 +46,39 @@ def to_html(report: Report) -> str:
     >>> "Ranks of &lt;b&gt;" in page, "http" in page.replace("http-equiv", "")
     (True, False)
     """
+    filters = {
+        "label": label_text,
+        "lines": _lines,
+        "count": count_text,
+        "download": _download,
+        "cells": _shown,
+        "numbers": _numbers,
+        "pictures": lambda figure: [markup(inline(svg(figure, at))) for at in range(len(panels(figure)))],
+    }
+    return filled_page("report", template("report.js"), filters, report=report).lstrip("\n")
+
+
+def filled_page(name: str, script: str, filters: Mapping[str, Any] = MappingProxyType({}), **shown: Any) -> str:
+    """Fill in NAME.html with NAME.css and a script, the only ones that its content security policy allows."""
     from jinja2 import Environment, StrictUndefined
 
-    style, script = look() + template("report.css"), template("report.js")
+    style = look() + template(f"{name}.css")
     sources = f"style-src {source_hash(style)}; script-src {source_hash(script)}"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    environment.filters |= {"label": label_text, "lines": _lines, "count": count_text, "download": _download}
-    environment.filters |= {
-        "cells": _shown,
-        "numbers": _numbers,
-        "pictures": lambda figure: [markup(inline(svg(figure, at))) for at in range(len(panels(figure)))],
-    }
-    page = environment.from_string(template("report.html")).render(
-        report=report, policy=policy, style=markup(style), script=markup(script)
-    )
-    return page.lstrip("\n")
+    environment.filters |= filters
+    page = environment.from_string(template(f"{name}.html"))
+    return page.render(policy=policy, style=markup(style), script=markup(script), **shown)
+
+
+def embedded(data: Mapping[str, Any]) -> str:
+    """Return JSON in which nothing ends a script, begins a comment, or breaks a line."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 def markup(text: str) -> Any:

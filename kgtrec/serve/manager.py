@@ -196,9 +196,10 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
         return None
 
 
-def downloads() -> Response:
+def downloads(status: int = 200, error: str = "") -> Response:
     """List what can be downloaded."""
-    return _downloads()
+    there = (site().service.folder / EXPLORATION).is_file()
+    return page("manager_downloads.html", status, error=error, has_exploration=there)
 
 
 def exploration() -> Response:
@@ -415,11 +416,6 @@ def _template(
     )
 
 
-def _downloads(status: int = 200, error: str = "") -> Response:
-    there = (site().service.folder / EXPLORATION).is_file()
-    return page("manager_downloads.html", status, error=error, has_exploration=there)
-
-
 def _download(what: str, suffix: str, make: Callable[[Path, str], IO[bytes]]) -> Response:
     """A file to be kept; one is made at a time, so that those who judge do not wait."""
     folder = site().service.folder
@@ -429,7 +425,7 @@ def _download(what: str, suffix: str, make: Callable[[Path, str], IO[bytes]]) ->
     try:
         made = make(folder, name)
     except KgtrecError as error:
-        return _downloads(422, str(error))
+        return downloads(422, str(error))
     finally:
         _MAKING.release()
     size = made.seek(0, os.SEEK_END)

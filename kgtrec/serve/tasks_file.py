@@ -7,7 +7,6 @@ its script fills them in. So the file grows by what is asked, and not by the pag
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
@@ -29,7 +28,7 @@ from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Tasks
 from kgtrec.data.triples import Triples, check_numbers
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.report.html import look, markup, source_hash
+from kgtrec.report.html import embedded, look, markup, source_hash
 from kgtrec.serve.rendering import markdown, prepare
 from kgtrec.serve.service import edition_of, page_numbers
 from kgtrec.serve.views import PAGE, ROLE_PAGES, RolePages, in_words, phrased, searches, titles
@@ -106,7 +105,7 @@ def tasks_file(
             style=markup(style),
             scripts=[markup(script) for script in scripts],
             parts=_parts(role, pages, edition, guidelines, is_empty=len(tasks) == 0),
-            data=markup(_embedded(data)),
+            data=markup(embedded(data)),
         )
     )
     return f"{page}\n"
@@ -191,14 +190,6 @@ def _environment(own: Mapping[str, str] | None = None) -> Environment:
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     prepare(environment)
     return environment
-
-
-def _embedded(data: Mapping[str, Any]) -> str:
-    """JSON in which nothing ends a script, begins a comment, or breaks a line."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
 
 
 def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.scores import ScoreTable
-    from kgtrec.meta.known_measures import Better
 
 PER = ("side", "category", "relation")
 _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
@@ -48,13 +47,11 @@ def command(
     labels: tuple[str, ...],
     systems: tuple[str, ...],
     scoring: ScoringRequest,
-    reference: str | None,
     by: str | None,
     per: tuple[str, ...],
     relations: str | None,
-    coefficients: tuple[str, ...],
-    better: dict[str, Better],
     output: Output,
+    **options: Any,
 ) -> None:
     """Show how sparse LABELS change the ranking of the systems, for each measure.
 
@@ -81,7 +78,7 @@ def command(
     else:
         refuse_idle(("per", "relations", "folder", "ties"), "tables of scores; qrels need --systems, tables do not")
         tables = _tables(labels, by)
-    output.show(sparsity(tables, measures, by=by, reference=reference, coefficients=coefficients, better=better))
+    output.show(sparsity(tables, measures, by=by, **options))
 
 
 def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTable]:
