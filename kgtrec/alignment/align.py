@@ -43,6 +43,7 @@ def alignment_collection(alignments: Alignments, *, candidates: Candidates = "te
     Parameters
     ----------
     alignments : Alignments
+        The test alignments to ask for, and the train alignments that are filtered.
     candidates : {"test", "all"}
         The entities that answers are ranked among: the other side's entities of the test alignments, as is common, or
         all entities of the other side. The collection's entities are both sides' candidates, left ones first.
@@ -86,11 +87,13 @@ def align(
     system : EntityVectors or (n_left, n_right) array
         Vectors, or a matrix of similarities, higher is more similar; a memory-mapped one is read as needed.
     alignments : Alignments
+        The test alignments to rank, and the train alignments that are filtered.
     candidates : {"test", "all"}
         See :func:`alignment_collection`.
     similarity : {"cosine", "dot", "neg-l1", "neg-l2"}
         Of vectors, see :func:`kgtrec.kernels.ranking.similarity.similarity_block`; a matrix has its own.
     name : str
+        Of the system in the answer ranks. Default: "system".
     block : int, optional
         Questions at a time, which bounds memory; by default as many as fill 64 MiB of float64.
     progress : callable, optional

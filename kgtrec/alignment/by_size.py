@@ -61,6 +61,7 @@ def study_alignment(
     repeats : int
         Sets per size. The sets of one repeat are nested, and do not depend on the other repeats.
     seed : int
+        Random seed of the sampled test sets.
     measures : names or measures, optional
         Any that :func:`kgtrec.evaluate` takes; over both directions. Default: ``STUDY_MEASURES``.
 

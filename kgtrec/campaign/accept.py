@@ -107,7 +107,9 @@ def accept(
     Parameters
     ----------
     campaign : Campaign
+        As recorded so far.
     incoming : iterable of Incoming
+        The verdicts to check, in the order in which they were given.
     time : str
         Now, UTC, as 2026-11-21T20:00:00Z.
     correct : bool

@@ -61,6 +61,11 @@ class AgreementReport(Framed, Result):
     def value(self, statistic: str) -> float:
         """Look up one statistic of all annotators.
 
+        Parameters
+        ----------
+        statistic : str
+            Name of a statistic.
+
         Raises
         ------
         KgtrecError
@@ -138,6 +143,7 @@ def annotator_agreement(
     Parameters
     ----------
     pool : Pool
+        The triples that were judged.
     judgements : Judgements
         Events of that pool, oldest first.
     per : {"relation", "pair"}, optional

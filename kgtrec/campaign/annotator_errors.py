@@ -69,6 +69,7 @@ def annotator_errors(
     Parameters
     ----------
     pool : Pool
+        The triples that were judged.
     judgements : Judgements
         Events of that pool, oldest first.
     confidence : float, between 0 and 1

@@ -49,6 +49,7 @@ def assign(
     Parameters
     ----------
     pool : Pool
+        The campaign's pool.
     automatic : Automatic
         Triples that need no person.
     people : People

@@ -41,6 +41,7 @@ def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
     Parameters
     ----------
     campaign : Campaign
+        With its gold and its judgements so far.
     confidence : float, between 0 and 1
         Of the intervals, Wilson's.
 

@@ -205,6 +205,11 @@ def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
 def decisions_of(campaign: Campaign) -> Decisions:
     """Decide on each triple of a campaign's pool by its judgements and settings, as :func:`decide` does.
 
+    Parameters
+    ----------
+    campaign : Campaign
+        With its judgements so far.
+
     Examples
     --------
     See docs/machine-verdicts.md.

@@ -79,6 +79,7 @@ def diagnose(
     Parameters
     ----------
     pool : Pool
+        The pool that was judged.
     decisions : Decisions
         For the pool's triples.
     known_answers : Qrels
@@ -93,7 +94,7 @@ def diagnose(
     judged_at : int, ranks
         The k of judged@k.
     mixed : bool
-        As for :func:`kgtrec.evaluate`.
+        Warn of systems that cannot be compared instead of refusing them, as :func:`kgtrec.evaluate` does.
 
     Returns
     -------

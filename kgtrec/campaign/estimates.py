@@ -137,6 +137,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     decisions : Decisions
         One per triple of the pool.
     by : {"all", "relation", "stratum"}
+        One estimate for the whole pool, or one for each relation or stratum. Default: "all".
 
     Raises
     ------
@@ -204,6 +205,7 @@ def estimate_ap(
     collection : Collection
         For which the pool was made.
     runs : Run or iterable of Run
+        The runs to score; an iterable is read one run at a time.
     pool : Pool
         With inclusion probabilities.
     decisions : Decisions

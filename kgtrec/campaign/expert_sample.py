@@ -27,6 +27,7 @@ def draw_sample(
     Parameters
     ----------
     pool : Pool
+        From which triples are drawn.
     decisions : Decisions
         For the same triples.
     size : int, triples
@@ -109,9 +110,11 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     Parameters
     ----------
     sample : ExpertSample
+        The triples that were drawn for the expert.
     judgements : Judgements
         Events of the pool of the sample, oldest first.
     confidence : float, between 0 and 1
+        Level of the intervals.
 
     Returns
     -------

@@ -60,6 +60,7 @@ def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gol
     Parameters
     ----------
     pool : Pool
+        From which triples are drawn.
     automatic : Automatic
         Triples that need no person, and are not drawn.
     settings : mapping
@@ -67,6 +68,7 @@ def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gol
     gold : Gold
         What there is already; it stays, and counts.
     share : float, in [0, 1)
+        Of the triples that people judge, to be gold.
 
     Returns
     -------

@@ -86,6 +86,7 @@ def learn(
     Parameters
     ----------
     campaign : Campaign
+        With its judgements so far.
     collection : Collection
         For which the pool was made; its train facts are used.
     families : mapping of str to str, optional

@@ -153,6 +153,7 @@ def machine_report(
     Parameters
     ----------
     campaign : Campaign
+        With its judgements so far.
     machines : mapping of str to MachineVerdicts
         By name, of the campaign's pool.
     systems : Run or AnswerRanks, or several of them
@@ -160,6 +161,7 @@ def machine_report(
     measures : str, measure, or several of them
         Of the systems.
     confidence : float, between 0 and 1
+        Level of the intervals.
     resamples : int
         Bootstrap samples.
     seed : int

@@ -40,6 +40,7 @@ def take_in_machine(folder: PathLike, name: str, paths: Sequence[PathLike], *, c
     Parameters
     ----------
     folder : path
+        Of the campaign.
     name : str
         Of the machine: letters of ASCII, digits, dots, dashes and underscores.
     paths : sequence of paths
@@ -111,6 +112,13 @@ def with_machine(decisions: Decisions, said: MachineVerdicts) -> Decisions:
 
     The states stay. A triple with a verdict that is still open, or waits for an adjudicator, has it from the machine.
     One that an adjudicator could not decide stays unjudged.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        By people, one per triple of the pool.
+    said : MachineVerdicts
+        What the machine said of the same pool.
 
     Examples
     --------

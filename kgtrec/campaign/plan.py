@@ -123,10 +123,11 @@ def plan(
     ----------
     campaign : Campaign
         With a sample or without one yet.
-    systems
-        As for :func:`kgtrec.evaluate`. Default: the first ranks of the pooled runs, see :func:`pooled_runs`.
-    measures
-        As for :func:`kgtrec.evaluate`. Default: P, nDCG and AP at the depth of the pool.
+    systems : Run, AnswerRanks, path, DataFrame or mapping, or several of them, optional
+        Whose scores get intervals, as for :func:`kgtrec.evaluate`. Default: the first ranks of the pooled runs, see
+        :func:`pooled_runs`.
+    measures : str, measure, or several of them, optional
+        Names as for :func:`kgtrec.evaluate`. Default: P, nDCG and AP at the depth of the pool.
     shares : iterable of float, optional
         Of the triples, those below what people judge already are left out. Default: a few.
     target : (str, float), optional
@@ -143,7 +144,7 @@ def plan(
     progress : callable, optional
         Called with 1 after each share whose widths are known.
     **scoring
-        As for :func:`kgtrec.evaluate`.
+        How the systems are scored: options of :func:`kgtrec.evaluate`, such as ``ties``, ``sides`` and ``seed``.
 
     Returns
     -------

@@ -45,6 +45,7 @@ def predict(
     Parameters
     ----------
     campaign : Campaign
+        With its judgements so far.
     machine : MachineVerdicts, optional
         Of the campaign's pool. Default: the share of Y of the other folds, for every candidate.
     confidence, resamples

@@ -269,6 +269,7 @@ def report_qrels(
     automatic : Automatic
         The triples that are N, and by which rule.
     level : {"question", "triple"}
+        Whether judgements are counted by question and answer, or by triple.
 
     Returns
     -------
@@ -344,6 +345,7 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
     Parameters
     ----------
     collection : Collection
+        To whose judgements the triples are added.
     pool : Pool
         With any vocabularies.
     decisions, depth

@@ -46,6 +46,7 @@ class OpenCampaign:
     Parameters
     ----------
     folder : path
+        Of a campaign that is initialised.
 
     Raises
     ------
@@ -88,6 +89,11 @@ class OpenCampaign:
 
         What a page shows to somebody who judges blind. It costs much less than all of them where there are many.
 
+        Parameters
+        ----------
+        person : str
+            Name of a person.
+
         Raises
         ------
         FormatError
@@ -98,6 +104,11 @@ class OpenCampaign:
 
     def campaign_about(self, triples: NDArray[np.integer]) -> Campaign:
         """Read all that the folder holds now, but of the judgements only those on some of the pool's triples.
+
+        Parameters
+        ----------
+        triples : int array
+            Rows in the pool's triples.
 
         Raises
         ------
@@ -137,6 +148,7 @@ class OpenCampaign:
         Parameters
         ----------
         incoming : iterable of Incoming
+            The verdicts to store, in the order in which they were given.
         time : str, optional
             When they were given, UTC, as 2026-11-21T20:00:00Z. Default: now.
         **policies

@@ -28,6 +28,7 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
     Parameters
     ----------
     campaign : Campaign
+        With the pool and the question templates.
     rows : (n,) int array
         Rows in the pool's triples.
 
@@ -238,6 +239,7 @@ def tasks_for(
     Parameters
     ----------
     campaign : Campaign
+        With its assignments and its judgements so far.
     annotator : str, optional
         Whose tasks. Default: those of all, each triple once, with all its annotators.
     everything : bool
@@ -295,6 +297,7 @@ def tasks_for_adjudicator(campaign: Campaign, person: str | None = None) -> Task
     Parameters
     ----------
     campaign : Campaign
+        With its judgements so far.
     person : str, optional
         The adjudicator, to leave out what the person may not adjudicate: see
         :func:`kgtrec.campaign.adjudicate.queue_of`.

@@ -90,6 +90,11 @@ def _by_state(name: str, labels: Sequence[str], row: NDArray[np.intp], decisions
 def track(campaign: Campaign) -> CampaignProgress:
     """Count the triples of a campaign by state, and the tasks of its annotators, and find the next step.
 
+    Parameters
+    ----------
+    campaign : Campaign
+        With its judgements so far.
+
     Examples
     --------
     >>> from kgtrec.data.campaign import Assignments, Automatic, People

@@ -46,6 +46,7 @@ class Alignments:
         Parameters
         ----------
         test, train : (n, 2) int array, or list of pairs
+            Pairs of a left and a right row: those to be found, and those that are known. Default: no train pairs.
         n_left, n_right : int, optional
             How many entities each graph has. Default: as many as there are labels, else as the pairs name.
         left, right : Vocabulary, optional
@@ -90,6 +91,19 @@ class Alignments:
         """Make alignments of each left row with the right row of the same number.
 
         ``is_test`` (n,) marks the test alignments, by default all; the others are train alignments.
+
+        Parameters
+        ----------
+        n_left : int
+            Number of left rows.
+        n_right : int
+            Number of right rows.
+        is_test : (n,) bool array, optional
+            Which alignments are test alignments. Default: all.
+        left : Vocabulary, optional
+            Labels of the left rows. Default: ``left0, left1, ...``.
+        right : Vocabulary, optional
+            Labels of the right rows. Default: ``right0, right1, ...``.
 
         Raises
         ------

@@ -46,6 +46,11 @@ class Queries:
         2in is what Ann likes and Bob does not. They are sorted by structure, otherwise in their order. Without any
         answers, :func:`kgtrec.collection.build_queries` finds them.
 
+        Parameters
+        ----------
+        rows : iterable of mappings
+            One per query.
+
         Raises
         ------
         KgtrecError
@@ -82,6 +87,7 @@ class Queries:
         Parameters
         ----------
         columns : mapping of str to list of (q,) sequences
+            By structure, the columns of its queries.
         answers : (2n,) sequence of collections
             The easy answers of each query, then the hard ones; one that is both is easy.
         encode : mapping of str to function

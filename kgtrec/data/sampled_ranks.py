@@ -66,10 +66,12 @@ class SampledRanks(Columns):
         above, tied : (n,) whole numbers
             Candidates in the sample that score higher than the answer, and that score the same.
         n_sampled : int
+            Size of each sample.
         n_candidates : int, or (n,) whole numbers
             How many candidates each sample was drawn from: those that a full, filtered rank would count, without the
             answer.
         draw : {"without replacement", "with replacement"}
+            How the candidates of a sample are drawn. Default: "without replacement".
         sample : (n,) whole numbers, optional
             Which sample each answer was compared with, where some share one, such as those of a question. Default:
             each answer has another sample.

@@ -97,6 +97,7 @@ def data_set(name: str) -> DataSet:
     Parameters
     ----------
     name : str
+        One of :func:`list_data_sets`, such as "FB15k-237".
 
     Returns
     -------

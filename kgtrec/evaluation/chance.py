@@ -118,6 +118,7 @@ def chance_of_split(
         Whose triples are asked for: repeated ones count once, and those that are in another split too, or whose
         entities train lacks, are kept.
     measures : str, measure, or several of them, optional
+        The rows of the table, as for :func:`chance_table`.
     filtered_by : sequence of {"train", "valid", "test"}
         Splits whose triples are not candidates; including that of the questions, other answers of a question are not
         candidates either.
@@ -249,9 +250,11 @@ def adjust(measure: Any, value: float, table: ChanceTable, *, side: str = "both"
     measure : str or measure
         Its name, ``"micro.MRR"``, or PyKEEN's (``"inverse_harmonic_mean_rank"``); or one of ir-measures' objects.
     value : float
+        The published number.
     table : ChanceTable
         Of the same data set, with the same filter.
     side : {"both", "head", "tail"}
+        The questions that the number is a mean over. Default: both sides.
 
     Raises
     ------

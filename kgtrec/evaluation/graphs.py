@@ -45,7 +45,8 @@ def evaluate_graphs(
         Name of a graph to its collection and the systems that ranked it, as :func:`kgtrec.evaluate` takes them; or a
         folder of collections, each with its answer ranks in a folder ``ranks`` inside. A system has the same name for
         each graph.
-    measures : as for :func:`kgtrec.evaluate`
+    measures : str, measure, or several of them, optional
+        As for :func:`kgtrec.evaluate`.
     confidence : float
         Of the intervals of the means: Student's t, over other graphs like these.
     **scoring

@@ -44,6 +44,13 @@ def default_measures(*, ranks: bool, only_answers: bool = False) -> tuple[str, .
 
     ``only_answers``: those over answers, where questions have no value.
 
+    Parameters
+    ----------
+    ranks : bool
+        Whether all systems are answer ranks, which have measures over answers too.
+    only_answers : bool
+        Return only measures over answers, for breakdowns in which questions have no value. Default: no.
+
     Examples
     --------
     >>> default_measures(ranks=False)

@@ -40,6 +40,15 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = Fals
     Only labels that the table uses are stored, in the order of their codes. Returns the digest of the table, by which
     its run is recognised, see :mod:`kgtrec.formats.trec.origins`.
 
+    Parameters
+    ----------
+    path : path
+        The Parquet file to write.
+    ranks : AnswerRanks
+        The table to write.
+    force : bool
+        Replace a file that exists already. Default: refuse.
+
     Examples
     --------
     >>> import tempfile, pathlib

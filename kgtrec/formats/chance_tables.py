@@ -34,6 +34,11 @@ def shipped_chance_tables() -> list[str]:
 def read_chance_table(name: PathLike) -> ChanceTable:
     """Read the table in a file, or of one of the data sets in :func:`shipped_chance_tables`.
 
+    Parameters
+    ----------
+    name : path or str
+        A CSV file, or one of :func:`shipped_chance_tables`.
+
     Raises
     ------
     FormatError
@@ -85,5 +90,15 @@ def chance_csv(table: ChanceTable) -> str:
 
 
 def write_chance_table(path: PathLike, table: ChanceTable, *, force: bool = False) -> None:
-    """Write a table as CSV, atomically."""
+    """Write a table as CSV, atomically.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    table : ChanceTable
+        What to write.
+    force : bool
+        Replace a file that exists already. Default: refuse.
+    """
     write_text(path, chance_csv(table), force=force)

@@ -113,7 +113,9 @@ def write_collection(
         Created with its parents if absent. An existing collection is replaced only with ``force``; other files in its
         folder stay.
     collection : Collection
+        What to write.
     force : bool
+        Replace a collection that is there already. Default: refuse.
     command : mapping, optional
         The command and its options, for the manifest.
     inputs : sequence of mappings, optional
@@ -187,6 +189,11 @@ def write_collection_parts(
 
 def read_collection(folder: PathLike) -> Collection:
     """Read a collection's folder and check that its parts belong together.
+
+    Parameters
+    ----------
+    folder : path
+        What :func:`write_collection` wrote.
 
     Raises
     ------

@@ -27,6 +27,11 @@ def read_entity_types(path: PathLike) -> EntityTypes:
     Labels are opaque: a comma in a type is part of its name, and no line is a header or a comment. Blank lines are
     skipped, and a repeated line counts once.
 
+    Parameters
+    ----------
+    path : path
+        The file, of ``entity TAB type`` lines.
+
     Raises
     ------
     FormatError
@@ -46,6 +51,11 @@ def read_entity_types(path: PathLike) -> EntityTypes:
 
 def read_relation_types(path: PathLike) -> RelationTypes:
     r"""Read the types that each relation takes as head and tail; one with several lines takes the types of any of them.
+
+    Parameters
+    ----------
+    path : path
+        The file, of ``relation TAB type of head TAB type of tail`` lines.
 
     Raises
     ------

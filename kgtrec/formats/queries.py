@@ -76,6 +76,15 @@ def read_queries(path: PathLike) -> Queries:
 def write_queries(path: PathLike, queries: Queries, *, force: bool = False) -> None:
     r"""Write queries as JSON Lines, compressed by suffix, atomically.
 
+    Parameters
+    ----------
+    path : path
+        The file to write; ``.gz`` and ``.zst`` are compressed, ``-`` is standard output.
+    queries : Queries
+        What to write.
+    force : bool
+        Replace a file that exists already. Default: refuse.
+
     Examples
     --------
     >>> import tempfile

@@ -123,6 +123,9 @@ def write_score_matrix(path: PathLike, scores: Any, collection: Collection, *, f
     scores : (n_questions, n_entities) array
         Rows as in ``collection.questions``, columns as in ``collection.entities``.
     collection : Collection
+        Its stamp is noted beside the matrix; rows and columns have the order of its questions and entities.
+    force : bool
+        Replace a file that exists already. Default: refuse.
 
     Raises
     ------

@@ -23,7 +23,11 @@ _EXPECTED = "the number of candidates of each question, or 'listed' if the run l
 class KgtrecMeasure(Measure):
     """One of kgtrec's measures: ``micro_MRR``, ``micro_Hits @ 10``, ``micro_AMRI(candidates='listed')``.
 
-    ``candidates`` states what a run does not: how many candidates each question has, its answers included.
+    Parameters
+    ----------
+    **params
+        The measure's own, such as ``cutoff``, and ``candidates``, which states what a run does not: how many candidates
+        each question has, its answers included, or "listed".
     """
 
     KGTREC_NAME: ClassVar[str] = ""

@@ -27,7 +27,13 @@ class KgtrecProvider(Provider):
     NAME = "kgtrec"
 
     def supports(self, measure: Measure) -> bool:
-        """Return whether kgtrec computes a measure itself."""
+        """Return whether kgtrec computes a measure itself.
+
+        Parameters
+        ----------
+        measure : ir_measures.Measure
+            What may be computed.
+        """
         measure.validate_params()
         try:
             return isinstance(_parsed(measure), ParsedMeasure)

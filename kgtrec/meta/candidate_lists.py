@@ -24,6 +24,7 @@ def candidate_lists(collection: Collection, n_listed: int = 500, *, seed: int = 
     Parameters
     ----------
     collection : Collection
+        The questions, and the train triples that plausible candidates come from.
     n_listed : int
         Candidates of each question, at least 2.
     seed : int

@@ -190,6 +190,7 @@ class Power(Framed, PlottedResult):
         Parameters
         ----------
         measure : str
+            One of ``measures``.
         test : str, optional
             Default: :attr:`main_test`.
         """

@@ -64,9 +64,11 @@ def sampled_bounds(
     Parameters
     ----------
     systems : SampledRanks, or several
+        Ranks among sampled candidates.
     measures : str, or sequence of str
         Means over answers, such as micro.MRR, micro.Hits\@k, micro.MR, micro.AMRI.
     confidence : float
+        Level of the band, and of the intervals. Default: 0.95.
     model : bool
         Whether to add a point estimate that supposes a model: that the share of candidates above an answer is as in its
         sample. It is not unbiased.
@@ -215,11 +217,13 @@ def expected_sampled(
     Parameters
     ----------
     systems : AnswerRanks, or several
+        Exact ranks among all candidates.
     n_sampled : int
         Candidates in a sample, without the answer.
     measures : str, or sequence of str
         Means over answers, such as micro.MRR, micro.Hits\@k, micro.MR.
     draw : {"without replacement", "with replacement"}
+        How the candidates of a sample are drawn. Default: "without replacement".
     ties : {"realistic", "optimistic", "pessimistic"}
         How the rank in the sample counts candidates that are tied with the answer; realistic is OGB's rule.
     with_answers : bool

@@ -211,6 +211,8 @@ def stability(
         triples.
     coefficient : {"tau", "tau_ap", "spearman", "rbo"}
         Kendall's tau-b, tau_AP with the full set as reference, Spearman's rho, rank-biased overlap.
+    confidence : float, between 0 and 1
+        Share of the subsamples, the middle ones, that the intervals contain. Default: 0.95.
     workers : int, optional
         Processes to share the work, started if it takes more than some seconds. Any number gives the same bytes.
         Default: 1, this one. With more, a program must guard its entry point with ``if __name__ == "__main__"``, as for

@@ -80,6 +80,11 @@ class Withstanding(Framed, PlottedResult):
     def of_worlds(cls, worlds: Mapping[str, Withstanding]) -> Withstanding:
         """Return the results of several worlds with the same systems as one, whose intervals are over worlds.
 
+        Parameters
+        ----------
+        worlds : mapping of str to Withstanding
+            By name of the world.
+
         Raises
         ------
         KgtrecError
@@ -216,6 +221,7 @@ def withstand(
         Default: ``MEASURES``, with ``POOL_MEASURES`` if there are judged false candidates; those over answers need
         answer ranks.
     reasons : str, or several of REASONS
+        Why labels are taken away, see above. Default: all.
     densities : sequence of float
         Shares of the facts that keep their labels, in (0, 1].
     draws : int

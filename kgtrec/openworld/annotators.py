@@ -34,6 +34,7 @@ def annotate(
     Parameters
     ----------
     tasks : Tasks
+        The tasks to fill in.
     truth : Triples
         All true triples; every other triple is false.
     person : str
@@ -45,6 +46,7 @@ def annotate(
     source : str
         The source given with every Y and N.
     seed : int
+        Random seed of the errors.
 
     Returns
     -------

@@ -253,6 +253,7 @@ def open_world_curve(
     systems : AnswerRanks, several, or a mapping from names
         Ranked for that collection. ``NAME@NUMBER`` is a checkpoint of NAME; any other name is a family of its own.
     measures : str, measure, or several of them
+        What is computed at each density. Default: ``MEASURES`` of this module.
     densities : sequence of float
         Shares of the facts that are labelled, in (0, 1].
     correlations : sequence of float
@@ -267,6 +268,7 @@ def open_world_curve(
     ties, mixed
         See :func:`kgtrec.evaluate`.
     seed : int
+        Random seed of the labels.
     progress : function, optional
         Called with 1 each time a system has been scored under one set of labels.
 
@@ -386,6 +388,11 @@ def degradation(curve: OpenWorldCurve) -> pa.Table:
     - ``off``: mean absolute distance of the points from the line.
     - ``loss``: mean of full minus sparse score.
 
+    Parameters
+    ----------
+    curve : OpenWorldCurve
+        What :func:`open_world_curve` gives.
+
     Returns
     -------
     pa.Table
@@ -416,6 +423,11 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
     - ``tied``: share of these pairs whose sparse scores are equal, mean over draws.
     - ``mean_gap``: mean difference of the full scores over the wrong pairs of all draws.
     - ``max_gap``: greatest difference of the full scores of a wrong pair.
+
+    Parameters
+    ----------
+    curve : OpenWorldCurve
+        What :func:`open_world_curve` gives.
 
     Returns
     -------

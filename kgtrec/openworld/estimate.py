@@ -274,6 +274,7 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
     pool : Pool
         Its inclusion probabilities give how many answers a found one represents.
     known_answers : Qrels
+        The answers known before judging, with the vocabularies of the pool's questions.
     decisions : Decisions
         Of the pool's triples. Triples without a decision are assumed to be missing at random among triples of the same
         inclusion probability.

@@ -81,7 +81,15 @@ class OpenWorldSimulation:
         return low, high
 
     def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
-        """Return the long form: average, measure, strength, mean, low, high; strengths innermost."""
+        """Return the long form: average, measure, strength, mean, low, high; strengths innermost.
+
+        Parameters
+        ----------
+        kind : {"normal", "percentile"}
+            Of the intervals, see :meth:`interval`. Default: "normal".
+        confidence : float, between 0 and 1
+            Level of the intervals. Default: 0.95.
+        """
         low, high = self.interval(kind, confidence)
         along = {"average": (0, AVERAGES), "measure": (1, self.measures), "strength": (2, self.strength)}
         return frame_of_table(long_table(self.mean.shape, along | {"mean": self.mean, "low": low, "high": high}))
@@ -109,6 +117,7 @@ def simulate(
     Parameters
     ----------
     world : OpenWorld
+        The number of answers per question, and the model of missing labels.
     measures : str, measure, function or an iterable of them
         ``"MRR Hits@10"``; see :func:`kgtrec.openworld.theory.weights_of`.
     strength : float or (s,) array, probabilities

@@ -222,6 +222,7 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     Parameters
     ----------
     world : OpenWorld
+        The number of answers per question, and the model of missing labels.
     measure : str, measure or function
         See :func:`weights_of`.
     strength : float or (s,) array, probabilities
@@ -263,6 +264,17 @@ def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average:
 
     Parameters and errors are those of :func:`expected_score`.
 
+    Parameters
+    ----------
+    world : OpenWorld
+        The number of answers per question, and the model of missing labels.
+    measure : str, measure or function
+        See :func:`weights_of`.
+    strength : float or (s,) array, probabilities
+        Probability that the system finds an answer.
+    average : {"labels", "questions", "lemma"}
+        What the average is over. Default: "labels".
+
     Returns
     -------
     (s,) float array, or a float for a single strength
@@ -301,6 +313,7 @@ def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarith
     world : OpenWorld
         With missing labels.
     strength : float or (s,) array, above 0
+        Probability that the system finds an answer.
 
     Returns
     -------
@@ -341,6 +354,17 @@ def question_variance(world: OpenWorld, measure: Any, strength: ArrayLike, *, av
     order 1 / n^2.
 
     Parameters and errors are those of :func:`expected_score`, except that the lemma has no variance.
+
+    Parameters
+    ----------
+    world : OpenWorld
+        The number of answers per question, and the model of missing labels.
+    measure : str, measure or function
+        See :func:`weights_of`.
+    strength : float or (s,) array, probabilities
+        Probability that the system finds an answer.
+    average : {"labels", "questions"}
+        What the average is over. Default: "labels".
 
     Returns
     -------
@@ -500,6 +524,13 @@ def questions_needed_by_logarithm(
 
 def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floats]:
     """Return the least and greatest possible correlation between "missing" and "found".
+
+    Parameters
+    ----------
+    missing : float, a probability
+        Probability that an answer has no label.
+    strength : float or (s,) array, probabilities
+        Probability that the system finds an answer.
 
     Returns
     -------

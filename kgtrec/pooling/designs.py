@@ -54,6 +54,7 @@ def draw_design(
     automatic : Automatic, optional
         Triples that a rule has judged; they are not drawn. Default: none.
     strategy : {"two-level", "whole-questions"}
+        Which triples of the opened questions are drawn, see above. Default: "two-level".
     share : float
         Of the triples, to be judged; a sample's own share varies a little around it.
     seed : int

@@ -56,9 +56,12 @@ class Asker:
     pool : Pool
         All triples that may be asked about: a depth pool, as deep as the strategy may go.
     strategy : {"mtf", "max-mean", "thompson", "first-yes"}
+        Which run is next: Move-to-Front, the one of the highest mean, one drawn by Thompson sampling, or any that has
+        no answer yet. Default: "max-mean".
     budget : int, optional
         Number of triples to ask about; default all.
     seed : int
+        Random seed of the turns, and of equal runs.
     prior : two floats above 0
         Beta distribution of the probability that a run's next triple is an answer; not for Move-to-Front.
     decay : float in [0, 1]
@@ -152,6 +155,11 @@ class Asker:
 
     def answer(self, verdict: str | bool) -> None:
         """Record the verdict on the triple that :meth:`next` gave last: "Y", "N", "unsure", or a truth value.
+
+        Parameters
+        ----------
+        verdict : {"Y", "N", "unsure"} or bool
+            Whether the triple is true.
 
         Raises
         ------
@@ -257,6 +265,7 @@ def asking(
     Parameters
     ----------
     collection : Collection
+        The questions, their answers, and what is filtered.
     runs : iterable of Run
         With different names; their order does not matter.
     depth : int

@@ -225,6 +225,7 @@ def pool_runs(
     Parameters
     ----------
     collection : Collection
+        The questions, their answers, and what is filtered.
     runs : Run, path, DataFrame or mapping, or several of them
         As for :func:`kgtrec.evaluate`, with different names; read one at a time, and only contributions are kept.
     strategy : {"depth", "take", "rrf", "borda", "combsum", "rbp", "stratified"}
@@ -536,6 +537,7 @@ def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[
     Parameters
     ----------
     collection : Collection
+        With the questions that the triples may answer.
     triples : Triples
         May be repeated, with any vocabularies, and with labels of entities also if the collection has ids for them.
 

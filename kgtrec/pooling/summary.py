@@ -34,6 +34,7 @@ def summarise_pool(
     Parameters
     ----------
     pool : Pool
+        What is counted.
     families : mapping, optional
         Run to family.
     automatic : Automatic, optional

@@ -61,9 +61,11 @@ def judge_trivial(
     Parameters
     ----------
     pool : Pool
+        The triples to check.
     collection : Collection
         For which the pool was made.
     by : sequence of {"types", "category"}
+        Which rules: the types of the entities, the category of the relation, or both. Default: types.
     entity_types, relation_types : EntityTypes, RelationTypes, optional
         For "types"; both or neither. Their entities are named as in the triples that the collection was made from.
     observed : bool

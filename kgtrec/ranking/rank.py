@@ -218,6 +218,23 @@ def ranked_blocks(
     Parts are in block order. That every question came is known, and an error raised otherwise, only after the last
     block. Without any block (a collection without questions) there is one empty part.
 
+    Parameters
+    ----------
+    collection : Collection
+        The questions, their answers, and what is filtered.
+    blocks : iterable of (rows, scores), array or DataFrame
+        The scores, as for :func:`rank_scores`; read one block at a time.
+    questions : optional
+        What the rows are of, as for :func:`rank_scores`.
+    entities : optional
+        What the columns are of, as for :func:`rank_scores`.
+    name : str
+        Of the system. Default: "system".
+    progress : function, optional
+        Called with the number of further questions that are ranked.
+    **options
+        ``sides``, ``filtered_by``, ``depth`` and ``judged``, as for :func:`rank_scores`.
+
     Examples
     --------
     >>> from kgtrec.data.triples import Triples

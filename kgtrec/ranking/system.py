@@ -48,6 +48,7 @@ def rank_model(
     Parameters
     ----------
     collection : Collection
+        The questions to rank, with the labels of entities and relations.
     score_tails : callable
         ``score_tails(heads, relations)``: (n,) int64 arrays of the model's numbers to an (n, model's entities) block of
         scores, higher is better; a numpy array, or a torch tensor, which is ranked on its device. None: the model
@@ -105,7 +106,9 @@ def rank_system(
     Parameters
     ----------
     collection : Collection
+        The questions to rank.
     system : Scorer, Factors, ScoreBlocks, RankedLists, CollectionLists or TripleRanks
+        What is ranked, with its name.
     progress, **options
         As for :func:`rank_model`. Ranks of triples give no run.
 
@@ -136,6 +139,15 @@ def require_fit(collection: Collection, system: SystemOutput, options: RankOptio
 
 def grid_of(collection: Collection, system: SystemOutput, **options: Unpack[RankKeywords]) -> Grid:
     """Cut a factorised model's ranking into tiles; options as for :func:`rank_model`.
+
+    Parameters
+    ----------
+    collection : Collection
+        The questions to rank.
+    system : Factors
+        The factorised model.
+    **options
+        As for :func:`rank_model`.
 
     Raises
     ------

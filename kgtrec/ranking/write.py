@@ -42,6 +42,14 @@ def write_ranked(
 
     Parameters
     ----------
+    collection : Collection
+        The questions to rank.
+    system : Scorer, Factors, ScoreBlocks, RankedLists, CollectionLists or TripleRanks
+        What is ranked; its name names the files.
+    out : path
+        The folder to write to.
+    run_format : str
+        Suffix of the run's file, or "parts" for a folder of Parquet files. Default: "run.gz".
     workers, executor
         Of a factorised model, as for :meth:`kgtrec.ranking.grid.Grid.parts`.
     unfinished : path, optional

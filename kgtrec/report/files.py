@@ -31,6 +31,7 @@ def report_files(
     Parameters
     ----------
     report : Report
+        What to write.
     formats : collection of {"html", "svg", "pdf", "latex", "csv", "png"}
         Which files to make. "html" is the page, with a CSV file for data that are too large to be stored in the page;
         "svg", "pdf" and "png" are figures; "latex" are tables; "csv" is the data of figures and tables.

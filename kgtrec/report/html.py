@@ -32,6 +32,7 @@ def to_html(report: Report) -> str:
     Parameters
     ----------
     report : Report
+        What to show.
 
     Returns
     -------

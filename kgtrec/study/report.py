@@ -50,6 +50,7 @@ def study_report(study: Study) -> Report:
     Parameters
     ----------
     study : Study
+        The study, with the results so far.
 
     Returns
     -------

@@ -36,6 +36,7 @@ def pykeen_system(
     Parameters
     ----------
     model : pykeen.models.Model
+        The trained model.
     factory : TriplesFactory, or pair of labels
         What the numbers stand for: ``result.training`` of a pipeline, or ``(entity_to_id, relation_to_id)``, each a
         mapping or labels in order.

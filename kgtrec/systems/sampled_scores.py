@@ -36,6 +36,7 @@ def read_sampled_scores(
     n_candidates : int, optional
         How many candidates each sample was drawn from; not needed where the file has it.
     draw : {"without replacement", "with replacement"}
+        How the candidates were drawn. Default: "without replacement".
 
     Returns
     -------

@@ -21,6 +21,7 @@ def torchkge_system(model: Model, kg: KnowledgeGraph, *, name: str | None = None
     Parameters
     ----------
     model : torchkge.models.interfaces.Model
+        The trained model.
     kg : torchkge.data_structures.KnowledgeGraph
         That of the training, or any other with its ``ent2ix`` and ``rel2ix``.
     name : str, optional

@@ -29,7 +29,13 @@ class PaperCheck(Result):
     n_systems: int
 
     def count(self, severity: str) -> int:
-        """Return how many findings are of one severity: "impossible", "doubtful" or "note"."""
+        """Return how many findings are of one severity: "impossible", "doubtful" or "note".
+
+        Parameters
+        ----------
+        severity : {"impossible", "doubtful", "note"}
+            Which findings.
+        """
         return sum(finding.severity == severity for finding in self.findings)
 
     def tables(self) -> tuple[Table, Table]:
@@ -84,6 +90,7 @@ def check_paper(
     Parameters
     ----------
     table : PublishedTable
+        The numbers as printed; see :func:`read_published_table`.
     data_set : str
         Of the numbers without one in the table: a name that ``kgtrec data list`` has, or any other.
     entities, triples : int, optional

@@ -44,6 +44,7 @@ def read_tasks(
     Parameters
     ----------
     path : path
+        The file that was filled in.
     person : str, optional
         Who filled it in. Default: the annotator that each row names, if any.
     role : str

@@ -91,6 +91,13 @@ def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> 
     A folder that only has a pool reads as a campaign of no people and no judgements; commands that need more ask
     :func:`require_initialised` first.
 
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    broken : list of FormatError, optional
+        To which the lines of the templates that cannot be read are added. Default: the first one is raised.
+
     Raises
     ------
     FormatError
@@ -309,7 +316,15 @@ def judging_manager_text(person: str) -> str:
 
 
 def write_people(folder: PathLike, people: People) -> None:
-    """Write people.tsv, in the order of ``people``."""
+    """Write people.tsv, in the order of ``people``.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    people : People
+        Who takes part, and in which role.
+    """
     active = {value: text for text, value in _IS_ACTIVE.items()}
     rows = zip(
         people.names.decode(people.person).to_pylist(),
@@ -491,7 +506,17 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
 
 
 def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) -> None:
-    """Write assignments.tsv, in the order of ``assignments``."""
+    """Write assignments.tsv, in the order of ``assignments``.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    pool : Pool
+        The campaign's pool, which has the labels of the triples.
+    assignments : Assignments
+        Who judges which triple.
+    """
     people, row = assignments.annotators, assignments.triple
     task = pc.cast(arrow_of(row + 1), pa.string())
 

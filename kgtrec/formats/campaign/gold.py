@@ -19,6 +19,11 @@ _KNOWN = (VERDICTS[NO], VERDICTS[YES], "")  # the last one: not filled in yet
 def read_gold(path: PathLike) -> Gold:
     r"""Read gold; the column ``explanation`` may be missing, and each of its cells and of the verdicts empty.
 
+    Parameters
+    ----------
+    path : path
+        The file ``gold.tsv``.
+
     Raises
     ------
     FormatError
@@ -52,6 +57,13 @@ def read_gold(path: PathLike) -> Gold:
 
 def write_gold(folder: PathLike, gold: Gold) -> None:
     """Write gold.tsv, sorted by relation, head and tail; without explanations where there are none.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    gold : Gold
+        What to write.
 
     Raises
     ------

@@ -59,6 +59,7 @@ def read_judgements(path: PathLike, pool: Pool, *, as_written: bool = False) -> 
     Parameters
     ----------
     path : path
+        The file of events.
     pool : Pool
         The pool that was judged.
     as_written : bool

@@ -187,6 +187,7 @@ def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "
     Parameters
     ----------
     path : path
+        The file that Label Studio exported.
     users : mapping of str to str
         E-mail address in lower case, or number -> person, see :func:`read_users`.
     role : str

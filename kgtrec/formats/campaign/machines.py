@@ -57,13 +57,28 @@ def machine_file(folder: PathLike, name: str) -> Path:
 
 
 def machines_in(folder: PathLike) -> tuple[str, ...]:
-    """Return the names of the machines whose verdicts a campaign has, sorted."""
+    """Return the names of the machines whose verdicts a campaign has, sorted.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    """
     names = (path.stem for path in Path(folder, MACHINES).glob("*.jsonl"))
     return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
 
 
 def read_machine(folder: PathLike, name: str, pool: Pool) -> MachineVerdicts:
     r"""Read what a machine of a campaign said of the triples of its pool.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    name : str
+        Of the machine.
+    pool : Pool
+        The campaign's pool.
 
     Raises
     ------
@@ -181,6 +196,17 @@ def _row(line: Line, record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def write_machine(folder: PathLike, name: str, pool: Pool, said: MachineVerdicts) -> None:
     """Write what a machine said into the folder of a campaign, in place of what it said before, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    name : str
+        Of the machine.
+    pool : Pool
+        The campaign's pool.
+    said : MachineVerdicts
+        What to write.
 
     Raises
     ------

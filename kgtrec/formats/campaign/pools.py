@@ -121,6 +121,7 @@ def write_pool(
         Created with its parents if absent. An earlier pool is replaced only with ``force``, and only while nobody has
         judged; the other files of its folder are kept, except the assignments.
     pool : Pool
+        The triples to be judged.
     known_answers : Qrels
         The answers known before, under the vocabularies of the pool's questions.
     automatic : Automatic, optional
@@ -136,6 +137,7 @@ def write_pool(
     design : Design, optional
         The sample that people judge. Default: they judge all that no rule has.
     force : bool
+        Replace a pool that is there already. Default: refuse.
 
     Raises
     ------
@@ -329,6 +331,11 @@ def read_pool(folder: PathLike) -> PoolFolder:
 
     Labels get codes in byte order, so that triples, and with them the numbers of tasks, are sorted by the labels
     of relation, head and tail, in any order that they had when they were pooled.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
 
     Raises
     ------

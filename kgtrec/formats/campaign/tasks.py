@@ -43,7 +43,9 @@ def write_tasks(
     Parameters
     ----------
     path : path
+        The file to write; its suffix says the form.
     tasks : Tasks
+        What to write, in this order.
     form : {"csv", "xlsx", "jsonl"}, optional
         Default: by suffix.
     merge : bool

@@ -47,6 +47,11 @@ def read_qrels(path: PathLike) -> Qrels:
     The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. The
     stamp of a collection's own qrels is read from its manifest.
 
+    Parameters
+    ----------
+    path : path
+        The file; its suffix says the format.
+
     Raises
     ------
     FormatError
@@ -130,6 +135,18 @@ def write_qrels(path: PathLike, qrels: Qrels, *, force: bool = False, marked: tu
     Questions keep their order; within a question, rows are sorted by the bytes of the entity's label, so that reading
     and writing again gives the same file. ``marked``: a word without white space that the second column of text has
     instead of 0, which readers ignore, and qrels with the pairs that it marks.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; its suffix says the format.
+    qrels : Qrels
+        The judgements to write.
+    force : bool
+        Replace a file that exists already. Default: refuse.
+    marked : (str, Qrels), optional
+        A word without white space, and the pairs whose second column of text is this word instead of 0. Readers
+        ignore it.
 
     Raises
     ------

@@ -68,6 +68,7 @@ def read_run(path: PathLike, *, name: str | None = None) -> Run:
     Parameters
     ----------
     path : path
+        The file; its suffix says the format.
     name : str, optional
         The name of the run, instead of its tag.
 
@@ -288,7 +289,13 @@ class RunWriter:
                 write_origin(self._path, "run", self._origin)
 
     def write(self, part: Run) -> None:
-        """Append the lists of further questions, each list whole in one part; the part's name is not used."""
+        """Append the lists of further questions, each list whole in one part; the part's name is not used.
+
+        Parameters
+        ----------
+        part : Run
+            The lists to append.
+        """
         if len(part) == 0:
             return
         starts = np.flatnonzero(begins(part.question))
@@ -301,7 +308,13 @@ class RunWriter:
         self._sink.write(part, np.arange(1, len(part) + 1) - before_list)
 
     def of_ranks(self, digest: str) -> None:
-        """Note the digest of the system's answer ranks, before the block ends."""
+        """Note the digest of the system's answer ranks, before the block ends.
+
+        Parameters
+        ----------
+        digest : str
+            What :func:`kgtrec.write_answer_ranks` returned.
+        """
         self._origin = replace(self._origin, ranks=digest)
         self._sink.of_ranks(digest)
 
@@ -397,11 +410,15 @@ def write_run(
     Parameters
     ----------
     path : path
+        The file to write; its suffix says the format.
     run : Run or StreamedRun
+        What to write.
     name : str, optional
         The tag of each line, instead of the run's name.
     parts : bool
         As for :class:`RunWriter`.
+    force : bool
+        Replace a file that exists already. Default: refuse.
 
     Raises
     ------

@@ -35,6 +35,13 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     Columns are split at tabs only, so anchors and relations may contain spaces; ids may not. Blank lines and lines that
     begin with ``#`` are skipped. Where a relation has a qualifier, such as a time, it is the fourth column.
 
+    Parameters
+    ----------
+    path : path
+        The file, ``.gz`` or ``.zst`` or neither. It names the file in errors.
+    stream : binary file, optional
+        The bytes of the file, already open. Default: ``path`` is opened.
+
     Raises
     ------
     FormatError
@@ -90,6 +97,15 @@ def _regular(lines: Lines) -> list[pa.StringArray] | None:
 
 def write_topics(path: PathLike, topics: Topics, *, force: bool = False) -> None:
     r"""Write topics, compressed by suffix, atomically.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; ``.gz`` and ``.zst`` are compressed, ``-`` is standard output.
+    topics : Topics
+        Questions with their ids, in this order.
+    force : bool
+        Replace a file that exists already. Default: refuse.
 
     Raises
     ------

@@ -60,6 +60,7 @@ def read_triples(
     Parameters
     ----------
     path : path
+        The file, ``.gz`` or ``.zst`` or neither; ``-`` is standard input.
     columns : str
         The columns of a text file: h, r and t (head, relation, tail) once each, in any order; q for a qualifier of the
         fact, such as its time; - for a column that is not read. By default facts with a time are recognised, see
@@ -162,6 +163,15 @@ def read_splits(
 
 def write_triples(path: PathLike, triples: Triples, *, force: bool = False) -> None:
     r"""Write triples as ``head TAB relation TAB tail`` lines, compressed by suffix, atomically.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; ``.gz`` and ``.zst`` are compressed, ``-`` is standard output.
+    triples : Triples
+        What to write, in this order.
+    force : bool
+        Replace a file that exists already. Default: refuse.
 
     Raises
     ------

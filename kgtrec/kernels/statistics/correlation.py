@@ -21,7 +21,7 @@ _Kernel = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float6
 
 
 def kendall_tau_b(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    r"""Kendall's tau-b, :math:`(C - D) / \sqrt{(C + D + T_x)(C + D + T_y)}`.
+    r"""Compute Kendall's tau-b, :math:`(C - D) / \sqrt{(C + D + T_x)(C + D + T_y)}`.
 
     Of all pairs of items, C are in the same order in both, D in opposite order, :math:`T_x` tied in y only and
     :math:`T_y` tied in x only; so without ties it is the share of pairs in the same order minus that of pairs in
@@ -54,11 +54,12 @@ def kendall_tau_b(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def tau_ap(scores: NDArray[Any], reference: NDArray[Any], *, symmetric: bool = False) -> NDArray[np.float64]:
-    r"""AP correlation, :math:`\frac{2}{n-1} \sum_{i=2}^{n} \frac{C(i)}{i-1} - 1`: Kendall's tau with weight on the top.
+    r"""Compute the AP correlation, :math:`\frac{2}{n-1} \sum_{i=2}^{n} \frac{C(i)}{i-1} - 1`.
 
-    C(i) is how many of the items above position i of the *ranking by scores* are above that item in the *reference*
-    too. So the two have different roles: positions, and with them weights, are those of the ranking that is judged,
-    and the reference only says which order is right. ``symmetric`` gives the mean of both directions.
+    It is Kendall's tau with weight on the top. C(i) is how many of the items above position i of the *ranking by
+    scores* are above that item in the *reference* too. So the two have different roles: positions, and with them
+    weights, are those of the ranking that is judged, and the reference only says which order is right. ``symmetric``
+    gives the mean of both directions.
 
     With ties it is the expected value when every order of the tied items is equally likely, in the two rankings
     independently; so it stays below 1 for a ranking with ties, also against itself.
@@ -70,6 +71,7 @@ def tau_ap(scores: NDArray[Any], reference: NDArray[Any], *, symmetric: bool = F
     reference : (..., n_items) array, scores
         The right order. Leading axes are broadcast.
     symmetric : bool
+        Take the mean of both directions. Default: ``reference`` is the reference.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def tau_ap(scores: NDArray[Any], reference: NDArray[Any], *, symmetric: bool = F
 
 
 def spearman_rho(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    """Spearman's rho: Pearson's correlation of the ranks, tied items at the mean of their ranks.
+    """Compute Spearman's rho: Pearson's correlation of the ranks, tied items at the mean of their ranks.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def spearman_rho(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def rank_biased_overlap(x: NDArray[Any], y: NDArray[Any], p: float = 0.9) -> NDArray[np.float64]:
-    r"""Extrapolated rank-biased overlap, :math:`p^n + \frac{1-p}{p} \sum_{d=1}^{n} \frac{X_d}{d} p^d`.
+    r"""Compute extrapolated rank-biased overlap, :math:`p^n + \frac{1-p}{p} \sum_{d=1}^{n} \frac{X_d}{d} p^d`.
 
     X_d is how many items the two rankings have in common among their first d. Both rank the same n items, so that the
     agreement at depth n, which the extrapolation continues with, is 1. A reader who continues after each position with

@@ -30,6 +30,11 @@ _BLOCK_BYTES = 1 << 25
 def baseline(name: str) -> Baseline:
     """Look up the record of a baseline.
 
+    Parameters
+    ----------
+    name : str
+        Of the baseline.
+
     Raises
     ------
     KgtrecError
@@ -48,6 +53,13 @@ def baselines_of(name: str, *, queries: bool = False) -> list[Baseline]:
     """Look up the record of a baseline, or of ``all``, those that are no controls and need no times.
 
     ``queries``: for complex queries, of which ``all`` leaves out those that ask for one link.
+
+    Parameters
+    ----------
+    name : str
+        Of a baseline, or "all".
+    queries : bool
+        For complex queries, of which "all" leaves out the baselines that ask for one link. Default: no.
 
     Raises
     ------
@@ -117,6 +129,7 @@ def baseline_blocks(
     name, seed, **options
         As for :func:`fit_baseline`.
     collection : Collection
+        The facts to fit, and the questions to score.
     block : int, optional
         How many questions at a time; by default as many as fill 32 MB. Scores do not depend on it.
 
@@ -182,7 +195,17 @@ def baseline_checkpoints(
 def score_blocks(
     model: Model, collection: Collection, block: int | None = None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Yield scores of a fitted baseline for all questions of a collection, as :func:`baseline_blocks` does."""
+    """Yield scores of a fitted baseline for all questions of a collection, as :func:`baseline_blocks` does.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted baseline.
+    collection : Collection
+        The questions to score.
+    block : int, optional
+        Questions at a time. Default: as many as fill 32 MB. Scores do not depend on it.
+    """
     at_once = block or max(1, _BLOCK_BYTES // (8 * max(len(collection.entities), 1)))
     for first in range(0, len(collection.questions), at_once):
         rows = np.arange(first, min(first + at_once, len(collection.questions)))
