@@ -93,7 +93,7 @@ def align(
     similarity : {"cosine", "dot", "neg-l1", "neg-l2"}
         Of vectors, see :func:`kgtrec.kernels.ranking.similarity.similarity_block`; a matrix has its own.
     name : str
-        Of the system in the answer ranks. Default: "system".
+        Name of the system in the answer ranks. Default: "system".
     block : int, optional
         Questions at a time, which bounds memory; by default as many as fill 64 MiB of float64.
     progress : callable, optional

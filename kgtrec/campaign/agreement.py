@@ -179,6 +179,11 @@ def annotator_agreement(
     KgtrecError
         If an option is unknown or out of range, or the events are of another pool.
 
+    See Also
+    --------
+    kgtrec.campaign.annotator_errors : What each annotator gets wrong, without gold.
+    kgtrec.campaign.calibration : The same by gold.
+
     References
     ----------
     See :mod:`kgtrec.kernels.statistics.agreement` for each statistic; Efron, Tibshirani (1993),

@@ -88,6 +88,11 @@ def annotator_errors(
         If an option is unknown or out of range, the events are of another pool, or no triple has verdicts Y or N of two
         annotators: nothing can then be said of any of them.
 
+    See Also
+    --------
+    kgtrec.campaign.annotator_agreement : How often annotators agree.
+    kgtrec.campaign.calibration : The same by gold.
+
     References
     ----------
     Dawid, Skene (1979), Applied Statistics 28, 20-28; Youden (1950), Cancer 3, 32-35.

@@ -54,6 +54,10 @@ def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
     KgtrecError
         If the confidence is out of range.
 
+    See Also
+    --------
+    kgtrec.campaign.annotator_errors : Without gold.
+
     References
     ----------
     Wilson (1927), Journal of the American Statistical Association 22, 209-212.

@@ -144,6 +144,10 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     KgtrecError
         If the decisions are of another pool, the pool is empty, or a stratum has no settled triple.
 
+    See Also
+    --------
+    kgtrec.campaign.estimate_ap : The scores of runs from the same sample.
+
     References
     ----------
     Horvitz, Thompson (1952), Journal of the American Statistical Association 47.
@@ -232,6 +236,10 @@ def estimate_ap(
         ranks instead of runs or no runs, or two have one name.
     CollectionError
         If the pool or a run is of another collection, or a run has no question in common with the pool.
+
+    See Also
+    --------
+    kgtrec.campaign.estimate_positives : The number of positives from the same sample.
 
     References
     ----------

@@ -68,7 +68,7 @@ def draw_gold(pool: Pool, automatic: Automatic, settings: Mapping[str, Any], gol
     gold : Gold
         What there is already; it stays, and counts.
     share : float, in [0, 1)
-        Of the triples that people judge, to be gold.
+        Share of the triples that people judge, to be gold.
 
     Returns
     -------

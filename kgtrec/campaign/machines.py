@@ -40,9 +40,9 @@ def take_in_machine(folder: PathLike, name: str, paths: Sequence[PathLike], *, c
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     name : str
-        Of the machine: letters of ASCII, digits, dots, dashes and underscores.
+        Name of the machine: letters of ASCII, digits, dots, dashes and underscores.
     paths : sequence of paths
         JSON Lines, or tables, as :func:`kgtrec.formats.campaign.machines.read_machine_file` takes them.
     correct : bool

@@ -30,7 +30,7 @@ def draw_round(folder: PathLike, share: float, *, strategy: str | None = None) -
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     share : float
         Of the pool's triples, to be judged in all rounds together.
     strategy : {"two-level", "whole-questions"}, optional

@@ -46,7 +46,7 @@ class OpenCampaign:
     Parameters
     ----------
     folder : path
-        Of a campaign that is initialised.
+        Folder of a campaign that is initialised.
 
     Raises
     ------

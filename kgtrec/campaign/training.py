@@ -94,7 +94,7 @@ def change_training(folder: PathLike, campaign: Campaign, n: int) -> list[str]:
     Parameters
     ----------
     folder : path
-        Of the campaign, whose lock the caller holds (:func:`kgtrec.formats.output.locks.campaign_lock`).
+        Folder of the campaign, whose lock the caller holds (:func:`kgtrec.formats.output.locks.campaign_lock`).
     campaign : Campaign
         What the folder holds now.
     n : int

@@ -70,13 +70,13 @@ class AnswerRanks(Columns):
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         collection : Collection
             The questions that were ranked.
         filtered_by : tuple of str
             The splits whose triples were filtered.
         score : (n,) float array
-            Of the answers; higher is better.
+            Scores of the answers; higher is better.
         answer : (n,) bool array
             Whether the row is an answer, not a further judged pair.
         cut : (n,) bool array, optional
@@ -185,7 +185,7 @@ class AnswerRanks(Columns):
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         question : (n,) int array
             Rows in the question ids.
         entity : (n,) int array

@@ -72,7 +72,7 @@ class Pool:
         questions : Questions
             For which the triples are pooled.
         probability : (t,) float array, optional
-            Of each triple's inclusion. Default: nothing was sampled.
+            Probability that the triple is in the pool. Default: nothing was sampled.
         strata : tuple of int
             Last ranks of the strata that were sampled. Default: none.
 

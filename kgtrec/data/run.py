@@ -61,7 +61,7 @@ class Run(Columns):
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         question : (n,) int array
             Rows in ``questions``.
         entity : (n,) int array
@@ -143,7 +143,7 @@ class Run(Columns):
         frame : DataFrame
             One row per question and listed entity; higher scores are better.
         name : str
-            Of the run. Default: "run".
+            Name of the run. Default: "run".
         """
         if holds_answer_ranks(frame):
             raise KgtrecError("expected a run, found answer ranks; use AnswerRanks.from_frame(frame, name)")

@@ -62,7 +62,7 @@ class SampledRanks(Columns):
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         above, tied : (n,) whole numbers
             Candidates in the sample that score higher than the answer, and that score the same.
         n_sampled : int
@@ -126,7 +126,7 @@ class SampledRanks(Columns):
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         positive : (n,) array of any library
             Scores of the answers, OGB's ``y_pred_pos``.
         negative : (n, m) array
@@ -177,7 +177,7 @@ class SampledRanks(Columns):
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         evaluator : pykeen.evaluation.SampledRankBasedEvaluator
             Made with ``clear_on_finalize=False``. Its samples are drawn without replacement.
         n_candidates : int, or (n,) whole numbers

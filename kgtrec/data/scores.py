@@ -347,7 +347,7 @@ class ScoreTable(Framed):
         scores : Scores
             What :func:`kgtrec.evaluate` gives.
         name : str
-            Of the table. Default: none.
+            Name of the table. Default: none.
         """
         keys = {column: tuple(labels.to_pylist()) for column, labels in scores.items.items()}
         return cls(scores.systems, scores.measures, scores.values, keys, name)
@@ -517,7 +517,7 @@ class PublishedTable(Framed):
         Parameters
         ----------
         name : str
-            Of the data set.
+            Name of the data set.
 
         Raises
         ------

@@ -61,7 +61,7 @@ class Column:
     Parameters
     ----------
     name : str
-        Of the column in the data.
+        Name of the column in the data.
     label : str
         Its heading; empty: the name.
     digits : int, str or sequence of int

@@ -72,6 +72,11 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     MeasureError
         If a measure's chance level is not known.
 
+    See Also
+    --------
+    kgtrec.evaluation.adjust : Adjust a published number by the table.
+    kgtrec.evaluation.chance_of_split : The same from triples.
+
     References
     ----------
     Hoyt et al. (2022), arXiv:2203.07544; for measures over questions, a hypergeometric urn.
@@ -260,6 +265,10 @@ def adjust(measure: Any, value: float, table: ChanceTable, *, side: str = "both"
     ------
     KgtrecError
         If the table has no such measure or side, or the value is outside the measure's bounds.
+
+    See Also
+    --------
+    kgtrec.evaluation.chance_table : Make the table.
 
     Examples
     --------

@@ -122,6 +122,12 @@ def evaluate(
         Once per system that lacks questions of the qrels, if a measure over questions is asked for: the number of
         questions, and whether they count zero or are left out.
 
+    See Also
+    --------
+    kgtrec.evaluation.item_scores : The values of each answer or question.
+    kgtrec.evaluation.compare_ties : Every policy for ties.
+    kgtrec.evaluation.evaluate_graphs : Several graphs.
+
     References
     ----------
     Zhou et al. (2022), SIGIR, for micro and macro; trec_eval 10 for every measure that it has; McSherry, Najork (2008),

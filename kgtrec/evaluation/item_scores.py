@@ -116,6 +116,10 @@ def item_scores(
     KgtrecWarning
         As :func:`kgtrec.evaluate`.
 
+    See Also
+    --------
+    kgtrec.evaluate : Their means.
+
     Examples
     --------
     >>> import pandas as pd

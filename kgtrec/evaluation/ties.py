@@ -119,6 +119,10 @@ def compare_ties(
         NaN where a policy is not possible: "trec" for answer ranks, "expected" for a measure without a closed form,
         any other than "trec" for a measure of ir-measures' providers.
 
+    See Also
+    --------
+    kgtrec.evaluate : One policy.
+
     References
     ----------
     Berrendorf et al. (2020), arXiv:2002.06914; McSherry, Najork (2008), ECIR.

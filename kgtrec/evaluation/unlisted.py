@@ -185,7 +185,7 @@ def require_deep(
     Parameters
     ----------
     name : str
-        Of the run.
+        Name of the run.
     questions : Vocabulary
         Of its lists.
     left : (questions,) int array

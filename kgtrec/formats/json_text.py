@@ -117,7 +117,7 @@ def read_manifest(folder: PathLike, name: str, what: str, way_out: str, *, again
     ----------
     folder : path
     name : str
-        Of the file.
+        Name of the file.
     what : str
         What the folder should be, for errors: "a collection".
     way_out : str

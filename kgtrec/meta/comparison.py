@@ -293,6 +293,10 @@ def compare(
     CollectionError
         If systems and judgements do not belong together.
 
+    See Also
+    --------
+    kgtrec.meta.power : All pairs of systems.
+
     References
     ----------
     Efron, Tibshirani (1993). An Introduction to the Bootstrap, chapter 13, for the interval.

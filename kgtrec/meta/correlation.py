@@ -300,6 +300,11 @@ def correlate(
         Of systems and measures that only one has; of measures under which all systems score alike, or one has no
         score: they rank nothing, and the correlation is NaN.
 
+    See Also
+    --------
+    kgtrec.meta.swaps : The pairs of systems behind a low correlation.
+    kgtrec.meta.between_measures : Two measures under one label set.
+
     References
     ----------
     Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for the comparison with sparse labels. Kendall
@@ -354,7 +359,7 @@ def between_measures(
     systems, measures, coefficients, better, confidence, resamples
         As :func:`correlate` has them; neither measure is the reference, so tau_ap is the mean of both directions.
     name : str, optional
-        Of the label set.
+        Name of the label set.
     workers, executor, progress, **scoring
         As there.
 
@@ -369,6 +374,10 @@ def between_measures(
         If there are fewer than two systems.
     MeasureError
         If there are fewer than two measures.
+
+    See Also
+    --------
+    kgtrec.meta.correlate : One measure under two label sets.
 
     Examples
     --------
@@ -462,6 +471,10 @@ def swaps(
     ------
     KgtrecError, MeasureError
         As :func:`correlate`.
+
+    See Also
+    --------
+    kgtrec.meta.correlate : How many pairs there are, as a coefficient.
 
     References
     ----------

@@ -472,6 +472,10 @@ def power(
         If p is undefined for a pair: systems that differ by the same amount on every item, or have items without a
         value.
 
+    See Also
+    --------
+    kgtrec.meta.compare : Two systems in detail.
+
     References
     ----------
     Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR.

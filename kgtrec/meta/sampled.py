@@ -92,6 +92,10 @@ def sampled_bounds(
     KgtrecWarning
         If no law agrees with the sampled ranks: they are not those of uniform samples, or the assumption is wrong.
 
+    See Also
+    --------
+    kgtrec.meta.expected_sampled : From ranks among all candidates to those among sampled ones.
+
     References
     ----------
     Krichene, Rendle (2020), KDD, for the model; Li et al. (2023) for the blind spot of samples at the top.
@@ -242,6 +246,10 @@ def expected_sampled(
         If a measure is not a mean over answers of a value of the rank.
     KgtrecError
         If ranks are those of a cut list, or a sample has more candidates than there are.
+
+    See Also
+    --------
+    kgtrec.meta.sampled_bounds : From ranks among sampled candidates to those among all.
 
     References
     ----------

@@ -86,7 +86,7 @@ class OpenWorldSimulation:
         Parameters
         ----------
         kind : {"normal", "percentile"}
-            Of the intervals, see :meth:`interval`. Default: "normal".
+            Kind of interval, see :meth:`interval`. Default: "normal".
         confidence : float, between 0 and 1
             Level of the intervals. Default: 0.95.
         """
@@ -147,6 +147,10 @@ def simulate(
         If a number is out of its domain, or no joint distribution has the correlation at one of the strengths.
     MeasureError
         If a measure is not a mean over answers of a function of their ranks.
+
+    See Also
+    --------
+    kgtrec.openworld.expected_score : The exact expectation.
 
     References
     ----------

@@ -241,6 +241,12 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     MeasureError
         If the measure is not a mean over answers of a function of their ranks.
 
+    See Also
+    --------
+    kgtrec.openworld.simulate : The same by simulation.
+    kgtrec.openworld.score_slope : Its derivative.
+    kgtrec.openworld.question_variance : The variance of one question.
+
     References
     ----------
     Yang et al. (2022), NeurIPS, theorems 1 and 2; the averages "labels" and "questions" correct the published "lemma".

@@ -56,8 +56,8 @@ class Asker:
     pool : Pool
         All triples that may be asked about: a depth pool, as deep as the strategy may go.
     strategy : {"mtf", "max-mean", "thompson", "first-yes"}
-        Which run is next: Move-to-Front, the one of the highest mean, one drawn by Thompson sampling, or any that has
-        no answer yet. Default: "max-mean".
+        Which run is next: by Move-to-Front, the highest mean, Thompson sampling, or each in turn down to its first
+        answer. Default: "max-mean".
     budget : int, optional
         Number of triples to ask about; default all.
     seed : int
@@ -279,6 +279,10 @@ def asking(
     ------
     KgtrecError
         If an option is out of range, or a run does not belong to the collection.
+
+    See Also
+    --------
+    kgtrec.pool_runs : Choose all triples at once.
 
     Examples
     --------

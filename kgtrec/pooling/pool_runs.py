@@ -278,6 +278,11 @@ def pool_runs(
         If a run has some questions or entities that the collection lacks; they are left out. With a raw cut, if some
         runs list filtered triples down to the depth and others none.
 
+    See Also
+    --------
+    kgtrec.pooling.asking : Choose one triple after the other, by the verdicts so far.
+    kgtrec.pooling.draw_design : Judge a sample of a pool.
+
     References
     ----------
     Zhou et al. (2022), SIGIR, section 4, for pools of triples; ``STRATEGIES`` names the others.

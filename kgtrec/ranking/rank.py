@@ -168,6 +168,12 @@ def rank_scores(
     KgtrecWarning
         If ``questions`` or ``entities`` have some that the collection lacks; they are left out.
 
+    See Also
+    --------
+    kgtrec.ranked_blocks : For runs that are written as they come.
+    kgtrec.rank_model : From two functions that score.
+    kgtrec.rank_system : From a file of another program.
+
     Notes
     -----
     Of torch tensors on a GPU only counts, lists and their scores come to the host. They are the same integers that
@@ -229,11 +235,15 @@ def ranked_blocks(
     entities : optional
         What the columns are of, as for :func:`rank_scores`.
     name : str
-        Of the system. Default: "system".
+        Name of the system. Default: "system".
     progress : function, optional
         Called with the number of further questions that are ranked.
     **options
         ``sides``, ``filtered_by``, ``depth`` and ``judged``, as for :func:`rank_scores`.
+
+    See Also
+    --------
+    kgtrec.rank_scores : All blocks at once.
 
     Examples
     --------

@@ -77,6 +77,11 @@ def rank_model(
     KgtrecError
         If a block has the wrong shape, or a score is NaN or +inf.
 
+    See Also
+    --------
+    kgtrec.rank_scores : From scores.
+    kgtrec.rank_system : From a file of another program.
+
     Examples
     --------
     >>> import numpy as np
@@ -115,6 +120,11 @@ def rank_system(
     Returns
     -------
     Ranked
+
+    See Also
+    --------
+    kgtrec.rank_model : From two functions that score.
+    kgtrec.read_system : Read a system.
     """
     return joined(list(ranked_parts(collection, system, RankOptions(**options), progress=progress)))
 

@@ -163,7 +163,7 @@ def create_app(folder: PathLike, url: str = "http://127.0.0.1:8765", *, aliases:
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     url : str
         Under which people reach it, without a path. Requests for other hosts, and forms of other origins, are refused.
     aliases : sequence of str

@@ -170,7 +170,7 @@ def set_template(folder: str | os.PathLike[str], relation: str, template: str, b
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     relation, template : str
     before : str
         The template that they saw; empty for none.

@@ -52,7 +52,7 @@ def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
     ----------
     folder : path
     name : str
-        Of the folder in the archive.
+        Name of the folder in the archive.
 
     Returns
     -------
@@ -78,9 +78,9 @@ def qrels_archive(folder: PathLike, name: str, *, level: Literal["question", "tr
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     name : str
-        Of the folder in the archive.
+        Name of the folder in the archive.
     level : {"question", "triple"}
 
     Returns

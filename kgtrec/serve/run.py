@@ -43,7 +43,7 @@ def serve(
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     host : str
         Address to listen on.
     port : int

@@ -64,7 +64,7 @@ def tasks_file(
     guidelines : str
         Markdown.
     name : str
-        Of the campaign. Verdicts are kept apart from those of campaigns on the same pool that have another name.
+        Name of the campaign. Verdicts are kept apart from those of campaigns on the same pool that have another name.
 
     Returns
     -------

@@ -106,7 +106,7 @@ class ScoreBlocks:
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         blocks : iterator of ScoreBlock
             The scores.
         """

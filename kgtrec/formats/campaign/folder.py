@@ -94,7 +94,7 @@ def read_campaign(folder: PathLike, broken: list[FormatError] | None = None) -> 
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     broken : list of FormatError, optional
         To which the lines of the templates that cannot be read are added. Default: the first one is raised.
 
@@ -321,7 +321,7 @@ def write_people(folder: PathLike, people: People) -> None:
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     people : People
         Who takes part, and in which role.
     """
@@ -511,7 +511,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     pool : Pool
         The campaign's pool, which has the labels of the triples.
     assignments : Assignments

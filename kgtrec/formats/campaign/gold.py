@@ -61,7 +61,7 @@ def write_gold(folder: PathLike, gold: Gold) -> None:
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     gold : Gold
         What to write.
 

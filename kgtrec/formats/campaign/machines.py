@@ -62,7 +62,7 @@ def machines_in(folder: PathLike) -> tuple[str, ...]:
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     """
     names = (path.stem for path in Path(folder, MACHINES).glob("*.jsonl"))
     return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
@@ -74,9 +74,9 @@ def read_machine(folder: PathLike, name: str, pool: Pool) -> MachineVerdicts:
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     name : str
-        Of the machine.
+        Name of the machine.
     pool : Pool
         The campaign's pool.
 
@@ -200,9 +200,9 @@ def write_machine(folder: PathLike, name: str, pool: Pool, said: MachineVerdicts
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
     name : str
-        Of the machine.
+        Name of the machine.
     pool : Pool
         The campaign's pool.
     said : MachineVerdicts

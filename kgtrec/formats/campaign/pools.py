@@ -335,7 +335,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
     Parameters
     ----------
     folder : path
-        Of the campaign.
+        Folder of the campaign.
 
     Raises
     ------

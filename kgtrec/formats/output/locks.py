@@ -32,7 +32,7 @@ def campaign_lock(folder: PathLike) -> Iterator[None]:
     Parameters
     ----------
     folder : path
-        Of the campaign. Without judgements in it, nothing is locked: nobody can judge yet.
+        Folder of the campaign. Without judgements in it, nothing is locked: nobody can judge yet.
 
     Raises
     ------

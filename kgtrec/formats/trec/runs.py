@@ -83,6 +83,10 @@ def read_run(path: PathLike, *, name: str | None = None) -> Run:
     KgtrecWarning
         If the file has several tags; the last one becomes the name, as in trec_eval.
 
+    See Also
+    --------
+    kgtrec.open_run : For runs that do not fit into memory.
+
     Examples
     --------
     >>> import tempfile, pathlib

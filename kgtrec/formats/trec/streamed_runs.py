@@ -88,6 +88,10 @@ def open_run(path: PathLike, *, name: str | None = None, rows_at_a_time: int = _
         If a file is damaged or not a run, rows of a question are in several places, or parts are of different runs. A
         score that is not a number and a repeated pair are errors when the part that has them is read.
 
+    See Also
+    --------
+    kgtrec.read_run : For runs that fit into memory.
+
     Examples
     --------
     >>> import tempfile, pathlib

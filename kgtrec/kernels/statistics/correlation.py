@@ -41,6 +41,12 @@ def kendall_tau_b(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     ValueError
         If the last axes differ, or the leading ones cannot be broadcast.
 
+    See Also
+    --------
+    kgtrec.meta.tau_ap : With weight on the top.
+    kgtrec.meta.spearman_rho : From ranks.
+    kgtrec.meta.rank_biased_overlap : With weight on the top, of lists.
+
     References
     ----------
     Kendall (1945), The treatment of ties in ranking problems, Biometrika 33(3).

@@ -33,7 +33,7 @@ def baseline(name: str) -> Baseline:
     Parameters
     ----------
     name : str
-        Of the baseline.
+        Name of the baseline.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def baselines_of(name: str, *, queries: bool = False) -> list[Baseline]:
     Parameters
     ----------
     name : str
-        Of a baseline, or "all".
+        Name of a baseline, or "all".
     queries : bool
         For complex queries, of which "all" leaves out the baselines that ask for one link. Default: no.
 

@@ -39,7 +39,7 @@ class Option:
         Parameters
         ----------
         name : str
-            Of the option, for errors.
+            Name of the option, for errors.
         value : any
             The value, or its text.
         """
