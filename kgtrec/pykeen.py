@@ -51,11 +51,6 @@ class TrecMetricResults(MetricResults[TrecMetricKey]):
     def key_from_string(cls, s: str | None) -> TrecMetricKey:
         """Parse a name: kgtrec's, trec_eval's, ir-measures', or PyKEEN's such as ``mrr`` or ``hits@10``.
 
-        Parameters
-        ----------
-        s : str or None
-            The name; None is micro.MRR.
-
         Raises
         ------
         ValueError
@@ -80,11 +75,6 @@ class TrecMetricResults(MetricResults[TrecMetricKey]):
 
     def get_metric(self, name: str | TrecMetricKey) -> float:
         """Get the value of a measure, such as that of early stopping, also where ``measures=`` does not name it.
-
-        Parameters
-        ----------
-        name : str or TrecMetricKey
-            The measure, in any spelling that :meth:`key_from_string` parses.
 
         Raises
         ------

@@ -61,11 +61,6 @@ class AgreementReport(Framed, Result):
     def value(self, statistic: str) -> float:
         """Look up one statistic of all annotators.
 
-        Parameters
-        ----------
-        statistic : str
-            Name of a statistic.
-
         Raises
         ------
         KgtrecError

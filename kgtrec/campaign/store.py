@@ -89,11 +89,6 @@ class OpenCampaign:
 
         What a page shows to somebody who judges blind. It costs much less than all of them where there are many.
 
-        Parameters
-        ----------
-        person : str
-            Name of a person.
-
         Raises
         ------
         FormatError
@@ -104,11 +99,6 @@ class OpenCampaign:
 
     def campaign_about(self, triples: NDArray[np.integer]) -> Campaign:
         """Read all that the folder holds now, but of the judgements only those on some of the pool's triples.
-
-        Parameters
-        ----------
-        triples : int array
-            Rows in the pool's triples.
 
         Raises
         ------

@@ -92,19 +92,6 @@ class Alignments:
 
         ``is_test`` (n,) marks the test alignments, by default all; the others are train alignments.
 
-        Parameters
-        ----------
-        n_left : int
-            Number of left rows.
-        n_right : int
-            Number of right rows.
-        is_test : (n,) bool array, optional
-            Which alignments are test alignments. Default: all.
-        left : Vocabulary, optional
-            Labels of the left rows. Default: ``left0, left1, ...``.
-        right : Vocabulary, optional
-            Labels of the right rows. Default: ``right0, right1, ...``.
-
         Raises
         ------
         KgtrecError

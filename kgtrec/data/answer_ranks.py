@@ -65,25 +65,7 @@ class AnswerRanks(Columns):
         cut: NDArray[np.bool_] | None = None,
         **codes: Any,
     ) -> AnswerRanks:
-        """Make the ranks of a collection's answers, sorted; all columns but these are whole numbers of any type.
-
-        Parameters
-        ----------
-        name : str
-            Name of the system.
-        collection : Collection
-            The questions that were ranked.
-        filtered_by : tuple of str
-            The splits whose triples were filtered.
-        score : (n,) float array
-            Scores of the answers; higher is better.
-        answer : (n,) bool array
-            Whether the row is an answer, not a further judged pair.
-        cut : (n,) bool array, optional
-            Whether the answer is below the end of a cut list. Default: no list was cut.
-        **codes : (n,) int arrays
-            The columns ``question``, ``entity``, ``above``, ``tied`` and ``n_other``; see the class.
-        """
+        """Make the ranks of a collection's answers, sorted; all columns but these are whole numbers of any type."""
         return cls(
             name,
             **{column: values.astype(np.int32, copy=False) for column, values in codes.items()},
@@ -182,21 +164,6 @@ class AnswerRanks(Columns):
     ) -> AnswerRanks:
         """Make the table of rows in any order.
 
-        Parameters
-        ----------
-        name : str
-            Name of the system.
-        question : (n,) int array
-            Rows in the question ids.
-        entity : (n,) int array
-            Rows in the entities.
-        counts : mapping of str to (n,) array
-            The other columns of the class, by name.
-        filtered_by : iterable of str
-            The splits whose triples were filtered.
-        **own
-            The other fields of the class: ``questions``, ``entities``, ``collection``.
-
         Raises
         ------
         KgtrecError
@@ -226,13 +193,7 @@ class AnswerRanks(Columns):
                 raise KgtrecError(f"expected {expected}, found {found} in row {row} {pair}")
 
     def renamed(self, name: str) -> AnswerRanks:
-        """Return the same table under another system name.
-
-        Parameters
-        ----------
-        name : str
-            The new name.
-        """
+        """Return the same table under another system name."""
         return replace(self, name=name)
 
 

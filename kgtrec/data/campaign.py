@@ -56,13 +56,7 @@ class Automatic(Columns):
         return self.rule == _FOR_PEOPLE
 
     def with_design(self, design: Design | None) -> Automatic:
-        """Return the same, where people are asked only about the triples that a design has drawn.
-
-        Parameters
-        ----------
-        design : Design, optional
-            What :func:`kgtrec.pooling.draw_design` gives; None: people are asked about all.
-        """
+        """Return the same, where people are asked only about the triples that a design has drawn."""
         if design is None:
             return self
         asked = np.where(design.asked(len(self)), np.int8(_FOR_PEOPLE), np.int8(NOT_DRAWN))
@@ -70,13 +64,7 @@ class Automatic(Columns):
 
     @classmethod
     def none(cls, n: int) -> Automatic:
-        """Make an empty one, without a rule for any of ``n`` triples.
-
-        Parameters
-        ----------
-        n : int
-            Number of the pool's triples.
-        """
+        """Make an empty one, without a rule for any of ``n`` triples."""
         return cls(np.full(n, _FOR_PEOPLE, np.int8), ())
 
 
@@ -113,11 +101,6 @@ class Assignments(Columns):
     def about(self, triples: NDArray[np.integer]) -> NDArray[np.intp]:
         """Return the rows of the tasks that are about some triples, which are distinct, in no order that matters.
 
-        Parameters
-        ----------
-        triples : int array
-            Rows in the pool's triples.
-
         Examples
         --------
         >>> given = Assignments(np.array([0, 0, 1]), np.array([7, 5, 7]), Vocabulary.of(["ann", "bob"]))
@@ -132,13 +115,7 @@ class Assignments(Columns):
 
     @classmethod
     def none(cls, annotators: Vocabulary) -> Assignments:
-        """Make an empty one, without a task for any of ``annotators``.
-
-        Parameters
-        ----------
-        annotators : Vocabulary
-            Names of the annotators.
-        """
+        """Make an empty one, without a task for any of ``annotators``."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), annotators)
 
 
@@ -181,13 +158,7 @@ class Campaign:
         return tuple((head, relation, tail) for head, relation, tail in self.settings.get("training_gold", ()))
 
     def links(self, role: str) -> str:
-        """Return which of ``LINKS`` holds for the verdicts of a role.
-
-        Parameters
-        ----------
-        role : str
-            Such as "annotator".
-        """
+        """Return which of ``LINKS`` holds for the verdicts of a role."""
         return rule_for_links(self.settings, role)
 
     @property
@@ -305,13 +276,7 @@ class SampleReport(Framed, Result):
         return f"<SampleReport: {self.agreed.sum():,} of {self.judged.sum():,} labels agree>"
 
     def value(self, statistic: str) -> float:
-        """Return one of ``SAMPLE_STATISTICS``.
-
-        Parameters
-        ----------
-        statistic : str
-            One of ``SAMPLE_STATISTICS``.
-        """
+        """Return one of ``SAMPLE_STATISTICS``."""
         return float(self.values[SAMPLE_STATISTICS.index(statistic)])
 
     def to_table(self) -> pa.Table:

@@ -111,11 +111,6 @@ class Collection:
     def topics_of(self, questions: Vocabulary) -> NDArray[np.int32]:
         """Return the (n,) row of each of ``questions`` in the collection's questions.
 
-        Parameters
-        ----------
-        questions : Vocabulary
-            Ids of questions.
-
         Raises
         ------
         CollectionError
@@ -129,13 +124,7 @@ class Collection:
         return rows
 
     def filtered_pairs(self, splits: Sequence[str]) -> Pairs:
-        """Return the pairs that some splits, or facts of other times, filter.
-
-        Parameters
-        ----------
-        splits : sequence of str
-            Among ``FILTERS``.
-        """
+        """Return the pairs that some splits, or facts of other times, filter."""
         rows = np.isin(self.filtered.split, [FILTERS.index(split) for split in splits])
         question, entity = self.filtered.question[rows], self.filtered.entity[rows]
         if FILTERS[-1] in splits:
@@ -161,11 +150,6 @@ class Collection:
 
         Both are keys ``question * n_entities + entity``, each once, ascending. Entities that a question does not take
         (:meth:`takes`) are none of them, unless they are answers.
-
-        Parameters
-        ----------
-        filtered_by : sequence of str
-            The splits that filter, among ``FILTERS``.
         """
         qrels, width = self.qrels, len(self.entities)
         is_answer = qrels.grade >= 1
@@ -184,13 +168,6 @@ class Collection:
         """Return whether the entity of each pair is a candidate of its question before the filter, (n,).
 
         An answer is one in any case, whatever is returned for it.
-
-        Parameters
-        ----------
-        question : (n,) int array
-            Rows in the questions.
-        entity : (n,) int array
-            Rows in the entities.
         """
         if (own := self.candidates) is None:
             return np.ones(len(question), np.bool_)
@@ -202,11 +179,6 @@ class Collection:
         """Return a mask of the entities that some questions do not take, (n_rows, n_entities); None: they take all.
 
         Answers may be among them.
-
-        Parameters
-        ----------
-        rows : (n_rows,) int array
-            Rows in the questions.
         """
         if (own := self.candidates) is None:
             return None
@@ -227,11 +199,6 @@ class Collection:
 
     def facts(self, splits: Sequence[str]) -> Triples:
         """Return the triples of some splits, where relations have qualifiers.
-
-        Parameters
-        ----------
-        splits : sequence of str
-            The splits to return, in this order.
 
         Raises
         ------
@@ -258,13 +225,7 @@ class Collection:
         return self.numbering_as(self.questions)
 
     def numbering_as(self, questions: Questions) -> str:
-        """Return what :attr:`numbering` would be for other ids, or another order, of the questions.
-
-        Parameters
-        ----------
-        questions : Questions
-            The same questions, with other ids or in another order.
-        """
+        """Return it for questions of the collection's own vocabularies with other ids, or in another order."""
         return _digits(
             b"labels" if self.labels is None else b"ids",
             "\n".join(questions.ids).encode(),

@@ -55,13 +55,7 @@ class Judgements(Columns):
 
     @classmethod
     def none(cls, annotators: Vocabulary | None = None) -> Judgements:
-        """Make empty judgements, by any of ``annotators``.
-
-        Parameters
-        ----------
-        annotators : Vocabulary, optional
-            Names of people. Default: nobody.
-        """
+        """Make empty judgements, by any of ``annotators``."""
         rows, codes = np.zeros(0, np.int32), np.zeros(0, np.int8)
         return cls(rows, rows, codes, codes, _NO_TEXTS, _NO_TEXTS, _NO_TEXTS, annotators or _NOBODY)
 
@@ -116,13 +110,7 @@ class Judgements(Columns):
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
 
     def joined(self, *later: Judgements) -> Judgements:
-        """Return the events of several files, one after the other.
-
-        Parameters
-        ----------
-        *later : Judgements
-            The events that follow.
-        """
+        """Return the events of several files, one after the other."""
         first, *others = [part for part in (self, *later) if len(part)] or [self]
         return Columns.joined(first, *others)
 
@@ -214,11 +202,6 @@ class Gold:
     def of(cls, rows: Iterable[tuple[str, str, str, str, str]]) -> Gold:
         """Make gold of rows (head, relation, tail, verdict, explanation), in any order; verdicts may be empty.
 
-        Parameters
-        ----------
-        rows : iterable of 5 str
-            Head, relation, tail, verdict, explanation.
-
         Raises
         ------
         KgtrecError
@@ -265,13 +248,7 @@ class Gold:
         return {labels: row for row, labels in enumerate(self.labels)}
 
     def rows(self, triples: Sequence[tuple[str, str, str]]) -> NDArray[np.intp]:
-        """Return the (n,) row of each triple of labels, -1 where it is not gold.
-
-        Parameters
-        ----------
-        triples : sequence of 3 str
-            Head, relation, tail.
-        """
+        """Return the (n,) row of each triple of labels, -1 where it is not gold."""
         return np.array([self.row_of.get(labels, -1) for labels in triples], np.intp)
 
     @property
@@ -281,13 +258,7 @@ class Gold:
         return [(*labels, (*VERDICTS, "")[verdict], explanation) for labels, verdict, explanation in rows]
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Gold:
-        """Return the triples at ``rows``, ascending.
-
-        Parameters
-        ----------
-        rows : int array, or (n,) bool array
-            Which triples.
-        """
+        """Return the triples at ``rows``, ascending."""
         rows = np.arange(len(self))[rows]
         return Gold(self.triples.take(rows), self.verdict[rows], self.explanation.take(arrow_of(rows)))
 

@@ -31,11 +31,6 @@ class MachineVerdicts(Columns):
     def of_pool(self, n: int) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
         """Return the verdict and the probability of each of a pool's ``n`` triples; -1 and NaN where there is none.
 
-        Parameters
-        ----------
-        n : int
-            Number of the pool's triples.
-
         Examples
         --------
         >>> text = pa.array([""])

@@ -55,27 +55,6 @@ class Pool:
     ) -> Pool:
         """Make a pool of triples and contributions in any order; runs are put into byte order.
 
-        Parameters
-        ----------
-        triples : Triples
-            The (t,) triples to be judged, each once.
-        triple : (c,) int array
-            Row in ``triples`` of each contribution.
-        question : (c,) int array
-            Row in ``questions``.
-        run : (c,) int array
-            Row in ``runs``.
-        rank : (c,) int array
-            Rank in the run, from 1.
-        runs : iterable of str
-            Names of the runs, which are distinct.
-        questions : Questions
-            For which the triples are pooled.
-        probability : (t,) float array, optional
-            Probability that the triple is in the pool. Default: nothing was sampled.
-        strata : tuple of int
-            Last ranks of the strata that were sampled. Default: none.
-
         Raises
         ------
         KgtrecError
@@ -207,11 +186,6 @@ class Pool:
     def place(self, run: str) -> int:
         """Return the run's index in ``runs``.
 
-        Parameters
-        ----------
-        run : str
-            Name of a run.
-
         Raises
         ------
         KgtrecError
@@ -222,17 +196,7 @@ class Pool:
         return self.runs.index(run)
 
     def rows(self, head: NDArray[np.int32], relation: NDArray[np.int32], tail: NDArray[np.int32]) -> NDArray[np.intp]:
-        """Return the (m,) row in ``triples`` of each triple, -1 where there is none; the code -1 means no label.
-
-        Parameters
-        ----------
-        head : (m,) int array
-            Codes of the heads.
-        relation : (m,) int array
-            Codes of the relations.
-        tail : (m,) int array
-            Codes of the tails.
-        """
+        """Return the (m,) row in ``triples`` of each triple, -1 where there is none; the code -1 means no label."""
         if len(self) == 0:
             return np.full(len(head), -1, np.intp)
         n = max(len(self.triples.entities), 1)
@@ -250,26 +214,14 @@ class Pool:
         return (own.relation.astype(np.int64) * n + own.head) * n + own.tail
 
     def where(self, kept: NDArray[np.bool_]) -> Pool:
-        """Return the pool of some contributions, (c,) mask, and their triples; runs and questions are kept.
-
-        Parameters
-        ----------
-        kept : (c,) bool array
-            Which contributions.
-        """
+        """Return the pool of some contributions, (c,) mask, and their triples; runs and questions are kept."""
         rows, triple = np.unique(self.triple[kept], return_inverse=True)
         columns = {name: getattr(self, name)[kept] for name in ("question", "run", "rank")}
         columns |= {"triple": triple.astype(np.int32), "probability": self.probability[rows]}
         return replace(self, triples=self.triples.take(rows), **columns)
 
     def without(self, runs: Iterable[str]) -> Pool:
-        """Return the pool without the contributions of these runs, which are kept in ``runs``.
-
-        Parameters
-        ----------
-        runs : iterable of str
-            Names of runs.
-        """
+        """Return the pool without the contributions of these runs, which are kept in ``runs``."""
         return self.where(~np.isin(self.run, [self.place(name) for name in runs]))
 
 

@@ -54,21 +54,6 @@ class Qrels(Columns):
     ) -> Qrels:
         """Make qrels of rows in any order.
 
-        Parameters
-        ----------
-        question : (n,) int array
-            Rows in ``questions``.
-        entity : (n,) int array
-            Rows in ``entities``.
-        grade : (n,) int array
-            0 is judged wrong, below 0 is unjudged.
-        questions : Vocabulary
-            Ids of the questions.
-        entities : Vocabulary
-            Labels of the entities.
-        collection : str
-            Stamp of the collection that the question ids belong to. Default: unknown.
-
         Raises
         ------
         KgtrecError
@@ -85,24 +70,12 @@ class Qrels(Columns):
         return cls(question, entity, grade, questions, entities, collection)
 
     def of_questions(self, rows: NDArray[np.intp]) -> Qrels:
-        """Return the judgements of some questions, given as ascending rows.
-
-        Parameters
-        ----------
-        rows : int array, ascending
-            Rows in ``questions``.
-        """
+        """Return the judgements of some questions, given as ascending rows."""
         questions, kept, question = self.questions.part(rows, self.question)
         return replace(self.take(kept), question=question, questions=questions)
 
     def with_rows(self, kept: NDArray[np.bool_] | NDArray[np.intp]) -> Qrels:
-        """Return some of the rows, under the ids of the questions that they have, of no collection.
-
-        Parameters
-        ----------
-        kept : int array, or (n,) bool array
-            Which rows.
-        """
+        """Return some of the rows, under the ids of the questions that they have, of no collection."""
         used, question = np.unique(self.question[kept], return_inverse=True)
         ids = Vocabulary(self.questions.decode(used))
         return Qrels(question.astype(np.int32), self.entity[kept], self.grade[kept], ids, self.entities)
@@ -112,11 +85,6 @@ class Qrels(Columns):
         """Make qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``, or PyTerrier's.
 
         What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            One row per judgement.
         """
         columns = Frame(frame)
         (questions, question), (entities, entity) = columns.codes("query_id"), columns.codes("doc_id")

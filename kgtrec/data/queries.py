@@ -46,11 +46,6 @@ class Queries:
         2in is what Ann likes and Bob does not. They are sorted by structure, otherwise in their order. Without any
         answers, :func:`kgtrec.collection.build_queries` finds them.
 
-        Parameters
-        ----------
-        rows : iterable of mappings
-            One per query.
-
         Raises
         ------
         KgtrecError

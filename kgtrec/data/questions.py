@@ -110,13 +110,7 @@ class Questions(Columns):
         )
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Questions:
-        """Return the questions at ``rows`` (row numbers, or a mask), with their ids.
-
-        Parameters
-        ----------
-        rows : int array, or (n,) bool array
-            Which questions, and in which order.
-        """
+        """Return the questions at ``rows`` (row numbers, or a mask), with their ids."""
         return replace(Columns.take(self, rows), ids=Vocabulary(self.ids.decode(np.arange(len(self))[rows])))
 
     def __repr__(self) -> str:
@@ -126,17 +120,7 @@ class Questions(Columns):
     def rows(
         self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
     ) -> NDArray[np.intp]:
-        """Return the row of each (side, relation, anchor), -1 where there is none, as with codes below 0.
-
-        Parameters
-        ----------
-        is_head : (m,) bool array
-            Whether the head is asked for.
-        relation : (m,) int array
-            Codes in ``relations``.
-        anchor : (m,) int array
-            Codes in ``entities``.
-        """
+        """Return the row of each (side, relation, anchor), -1 where there is none, as with codes below 0."""
         found, row = self.matches(is_head, relation, anchor)
         rows = np.full(len(is_head), -1, np.intp)
         rows[found] = row
@@ -148,15 +132,6 @@ class Questions(Columns):
         """Return which (side, relation, anchor) are questions, and their rows: several where qualifiers were left out.
 
         Codes below 0 match nothing.
-
-        Parameters
-        ----------
-        is_head : (m,) bool array
-            Whether the head is asked for.
-        relation : (m,) int array
-            Codes of relations without qualifiers.
-        anchor : (m,) int array
-            Codes in ``entities``.
         """
         own, asked = self._keys(self.is_head, self.relation, self.anchor), self._keys(is_head, relation, anchor)
         order = np.argsort(own, kind="stable")
@@ -165,23 +140,12 @@ class Questions(Columns):
         return found, order[place]
 
     def rows_in(self, others: Questions) -> NDArray[np.intp]:
-        """Return the (n,) row of each question, by its labels, in other questions; -1 where it is missing.
-
-        Parameters
-        ----------
-        others : Questions
-            Where to look up these questions.
-        """
+        """Return the (n,) row of each question, by its labels, in other questions; -1 where it is missing."""
         relation = others.relations.encode(self.relations.labels)[self.relation]
         return others.rows(self.is_head, relation, others.entities.encode(self.entities.labels)[self.anchor])
 
     def rows_of(self, sides: Sequence[str]) -> NDArray[np.intp]:
         """Return the rows of the questions of some sides, ascending.
-
-        Parameters
-        ----------
-        sides : sequence of {"head", "tail"}
-            What is asked for.
 
         Raises
         ------
@@ -200,15 +164,7 @@ class Questions(Columns):
         return (is_head.astype(np.int64) * len(self.relations) + relation) * len(self.entities) + anchor
 
     def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-        """Return the (n,) triple that each entity (row in ``entities``) gives as an answer to its question.
-
-        Parameters
-        ----------
-        question : (n,) int array
-            Rows of questions.
-        entity : (n,) int array
-            Rows in ``entities``.
-        """
+        """Return the (n,) triple that each entity (row in ``entities``) gives as an answer to its question."""
         is_head, anchor = self.is_head[question], self.anchor[question]
         head, tail = np.where(is_head, entity, anchor), np.where(is_head, anchor, entity)
         return Triples(head, self.relation[question], tail, self.entities, self.relations)

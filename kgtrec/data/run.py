@@ -58,25 +58,6 @@ class Run(Columns):
     ) -> Run:
         """Make a run of rows in any order: checked, and sorted unless it is already in order.
 
-        Parameters
-        ----------
-        name : str
-            Name of the system.
-        question : (n,) int array
-            Rows in ``questions``.
-        entity : (n,) int array
-            Rows in ``entities``.
-        score : (n,) float array
-            Higher is better.
-        questions : Vocabulary
-            Ids of the questions.
-        entities : Vocabulary
-            Labels of the entities.
-        collection : str
-            Stamp of the collection that the question ids belong to. Default: unknown.
-        filtered_by : tuple of str, optional
-            The splits whose triples were filtered. Default: unknown.
-
         Raises
         ------
         KgtrecError
@@ -100,34 +81,16 @@ class Run(Columns):
         yield self
 
     def each(self, change: Callable[[Run], Run]) -> Run:
-        """Return the run after a change.
-
-        Parameters
-        ----------
-        change : callable
-            Takes a run and returns a run.
-        """
+        """Return the run after a change."""
         return change(self)
 
     def cut(self, depth: int) -> Run:
-        """Return the first ``depth`` rows of each question.
-
-        Parameters
-        ----------
-        depth : int
-            The greatest length of a list.
-        """
+        """Return the first ``depth`` rows of each question."""
         starts = np.flatnonzero(begins(self.question))
         return self.take(np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)])) < depth)
 
     def of_questions(self, questions: Vocabulary) -> Run:
-        """Return the rows of some questions.
-
-        Parameters
-        ----------
-        questions : Vocabulary
-            Ids of the questions to keep.
-        """
+        """Return the rows of some questions."""
         rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
         ids, kept, question = self.questions.part(rows, self.question)
         return replace(self.take(kept), question=question, questions=ids)
@@ -137,13 +100,6 @@ class Run(Columns):
         """Make a run of a data frame with ir-measures' columns ``query_id, doc_id, score``.
 
         What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            One row per question and listed entity; higher scores are better.
-        name : str
-            Name of the run. Default: "run".
         """
         if holds_answer_ranks(frame):
             raise KgtrecError("expected a run, found answer ranks; use AnswerRanks.from_frame(frame, name)")
@@ -177,13 +133,7 @@ class Run(Columns):
         return f"<Run {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"
 
     def renamed(self, name: str) -> Run:
-        """Return the same run under another name.
-
-        Parameters
-        ----------
-        name : str
-            The new name.
-        """
+        """Return the same run under another name."""
         return replace(self, name=name)
 
 
@@ -269,33 +219,15 @@ class StreamedRun:
             yield replace(part, name=self.name, collection=self.collection, filtered_by=self.filtered_by)
 
     def renamed(self, name: str) -> StreamedRun:
-        """Return the same run under another name.
-
-        Parameters
-        ----------
-        name : str
-            The new name.
-        """
+        """Return the same run under another name."""
         return replace(self, name=name)
 
     def each(self, change: Callable[[Run], Run]) -> StreamedRun:
-        """Apply to every part a change that adds no rows and keeps its vocabularies.
-
-        Parameters
-        ----------
-        change : callable
-            Takes a part as a run and returns a run.
-        """
+        """Apply to every part a change that adds no rows and keeps its vocabularies."""
         return replace(self, read=lambda: map(change, self.read()))
 
     def of_questions(self, questions: Vocabulary) -> StreamedRun:
-        """Return the rows of some questions.
-
-        Parameters
-        ----------
-        questions : Vocabulary
-            Ids of the questions to keep.
-        """
+        """Return the rows of some questions."""
         rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
         kept = Vocabulary(self.questions.decode(rows))
 

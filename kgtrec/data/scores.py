@@ -162,13 +162,6 @@ class Scores(Framed, PlottedResult):
     def value(self, system: str, measure: object) -> float:
         """Return one total; ``measure`` is spelled as in ``measures``, or in another way that ``evaluate`` takes.
 
-        Parameters
-        ----------
-        system : str
-            One of ``systems``.
-        measure : str or measure
-            One of ``measures``.
-
         Raises
         ------
         KgtrecError
@@ -201,13 +194,7 @@ class Scores(Framed, PlottedResult):
         return self.measures.index(label)
 
     def sorted_by(self, measure: object) -> Scores:
-        """Sort the systems by their totals of a measure, the best first; NaN is last.
-
-        Parameters
-        ----------
-        measure : str or measure
-            One of ``measures``; its direction decides what is best.
-        """
+        """Sort the systems by their totals of a measure, the best first; NaN is last."""
         place = self._place(measure)
         totals = self.values[:, place, 0]
         is_lower_better = imported("measures.names", "better_of")(self.measures[place]) == "lower"
@@ -219,13 +206,7 @@ class Scores(Framed, PlottedResult):
         return replace(self, systems=systems, tied=tied, seeds=seeds, over_seeds=over_seeds, **rows)
 
     def to_frame(self, *, wide: bool = False) -> pd.DataFrame:
-        """Make a data frame of :meth:`to_table`; ``wide``: a row per system and item, a column per measure.
-
-        Parameters
-        ----------
-        wide : bool
-            Whether each measure is a column. Default: one row per value.
-        """
+        """Make a data frame of :meth:`to_table`; ``wide``: a row per system and item, a column per measure."""
         if not wide:
             return frame_of_table(self.to_table())
         columns = {"system": (0, self.systems), **{name: (1, labels) for name, labels in self.items.items()}}
@@ -237,13 +218,7 @@ class Scores(Framed, PlottedResult):
         return {system: {measure: self.value(system, measure) for measure in self.measures} for system in self.systems}
 
     def to_markdown(self, *, letters: Any = None) -> str:
-        """Make a table for Markdown, with the best values in bold; for ``letters`` see :meth:`to_latex`.
-
-        Parameters
-        ----------
-        letters : Power, optional
-            What :func:`kgtrec.meta.power` gives for the same systems. Default: no letters.
-        """
+        """Make a table for Markdown, with the best values in bold; for ``letters`` see :meth:`to_latex`."""
         return str(imported("report.show", "table_markdown")(self._lettered(letters)))
 
     def to_latex(self, *, intervals: str = "beside", letters: Any = None) -> str:
@@ -340,15 +315,7 @@ class ScoreTable(Framed):
 
     @classmethod
     def of_scores(cls, scores: Scores, name: str = "") -> ScoreTable:
-        """Make the scores of :func:`kgtrec.evaluate`; the keys are what they are broken down by.
-
-        Parameters
-        ----------
-        scores : Scores
-            What :func:`kgtrec.evaluate` gives.
-        name : str
-            Name of the table. Default: none.
-        """
+        """Make the scores of :func:`kgtrec.evaluate`; the keys are what they are broken down by."""
         keys = {column: tuple(labels.to_pylist()) for column, labels in scores.items.items()}
         return cls(scores.systems, scores.measures, scores.values, keys, name)
 
@@ -359,11 +326,6 @@ class ScoreTable(Framed):
 
     def at(self, **key: str) -> ScoreTable:
         """Return the rows of one label of a key column, which is then no longer a key: ``at(Depth="2")``.
-
-        Parameters
-        ----------
-        **key : str
-            Key column to label.
 
         Raises
         ------
@@ -412,25 +374,12 @@ class ChanceTable(Framed, Result):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, int, float, float]]) -> ChanceTable:
-        """Make the table of (measure, side, items, expectation, variance) rows.
-
-        Parameters
-        ----------
-        rows : iterable of (str, str, int, float, float)
-            The rows of the table.
-        """
+        """Make the table of (measure, side, items, expectation, variance) rows."""
         measure, side, items, expectation, variance = zip(*rows, strict=True)
         return cls(measure, side, np.array(items), np.array(expectation), np.array(variance))
 
     def level(self, measure: str, side: str) -> tuple[float, float]:
         """Return the expectation and variance of one measure on one side.
-
-        Parameters
-        ----------
-        measure : str
-            Name of a measure in the table.
-        side : {"both", "head", "tail"}
-            Which questions.
 
         Raises
         ------
@@ -513,11 +462,6 @@ class PublishedTable(Framed):
 
     def of_data_set(self, name: str) -> PublishedTable:
         """Return the same with ``name`` for the data set of the numbers that have none.
-
-        Parameters
-        ----------
-        name : str
-            Name of the data set.
 
         Raises
         ------

@@ -256,15 +256,7 @@ class Figure:
         return frame_of_table(self.data)
 
     def plot(self, ax: Axes | None = None, *, panel: int | None = None) -> Axes | NDArray[Any]:
-        """Draw it with matplotlib; see :meth:`PlottedResult.plot`.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: axes of a new figure.
-        panel : int, optional
-            Which panel, from 0. Default: all of them, or the only one.
-        """
+        """Draw it with matplotlib; see :meth:`PlottedResult.plot`."""
         return imported("report.drawing", "plot")(self, ax, panel)
 
 

@@ -187,19 +187,7 @@ class Triples(Columns):
     def of_columns(
         cls, head: pa.Array, relation: pa.Array, tail: pa.Array, qualifier: pa.Array | None = None
     ) -> Triples:
-        """Make them of label columns of equal length; for ``qualifier``, such as a time, see :func:`qualified`.
-
-        Parameters
-        ----------
-        head : (n,) Arrow array of str
-            Labels of the heads.
-        relation : (n,) Arrow array of str
-            Labels of the relations.
-        tail : (n,) Arrow array of str
-            Labels of the tails.
-        qualifier : (n,) Arrow array of str, optional
-            Such as a time. Default: none.
-        """
+        """Make them of label columns of equal length; for ``qualifier``, such as a time, see :func:`qualified`."""
         n = len(head)
         relation = relation if qualifier is None else qualified(relation.cast(pa.string()), qualifier.cast(pa.string()))
         both = pa.concat_arrays([head.cast(pa.string()), tail.cast(pa.string())])
@@ -211,11 +199,6 @@ class Triples(Columns):
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Triples:
         """Make triples of a data frame with the columns head, relation, tail, and time if facts have one, in its order.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            One row per triple, labels in the cells.
 
         Raises
         ------
@@ -247,13 +230,7 @@ class Triples(Columns):
         return (self.head.astype(np.int64) * n_relations + self.relation) * n_entities + self.tail
 
     def labels_at(self, row: int | np.integer) -> tuple[str, str, str]:
-        """Return the head, relation and tail of a row.
-
-        Parameters
-        ----------
-        row : int
-            From 0.
-        """
+        """Return the head, relation and tail of a row."""
         return self.entities[self.head[row]], self.relations[self.relation[row]], self.entities[self.tail[row]]
 
 
@@ -267,17 +244,7 @@ class Splits:
 
     @classmethod
     def of(cls, train: Triples, valid: Triples, test: Triples) -> Splits:
-        """Bring three sets of triples under one vocabulary: train's labels, then valid's new ones, then test's.
-
-        Parameters
-        ----------
-        train : Triples
-            Facts that systems learn from.
-        valid : Triples
-            Facts for choosing settings; may be empty.
-        test : Triples
-            Facts to be predicted.
-        """
+        """Bring three sets of triples under one vocabulary: train's labels, then valid's new ones, then test's."""
         entities = train.entities.extended(valid.entities.labels).extended(test.entities.labels)
         relations = train.relations.extended(valid.relations.labels).extended(test.relations.labels)
         return cls(*(split.recoded(entities=entities, relations=relations) for split in (train, valid, test)))
@@ -285,13 +252,6 @@ class Splits:
     @classmethod
     def by_time(cls, facts: Triples, shares: tuple[float, float] = (0.7, 0.85)) -> Splits:
         """Cut facts with a time at two quantiles of their times, as TGB does; facts of one time stay together.
-
-        Parameters
-        ----------
-        facts : Triples
-            All facts, each with a time.
-        shares : (float, float)
-            The quantiles at which valid and test begin. Default: 0.7 and 0.85.
 
         Raises
         ------
@@ -421,11 +381,6 @@ class EntityTypes(Columns):
     def of(cls, rows: Iterable[tuple[str, str]]) -> EntityTypes:
         """Make the types of (entity, type) labels, in any order; a repeated row counts once.
 
-        Parameters
-        ----------
-        rows : iterable of 2 str
-            Entity and type.
-
         Examples
         --------
         >>> EntityTypes.of([("paris", "city"), ("paris", "capital"), ("ann", "person")])
@@ -436,15 +391,7 @@ class EntityTypes(Columns):
 
     @classmethod
     def of_columns(cls, entity: pa.Array, kind: pa.Array) -> EntityTypes:
-        """Make them of two label columns of equal length.
-
-        Parameters
-        ----------
-        entity : (n,) Arrow array of str
-            Labels of entities.
-        kind : (n,) Arrow array of str
-            The type of each.
-        """
+        """Make them of two label columns of equal length."""
         entities, entity_codes = Vocabulary.encoding(entity)
         types, type_codes = Vocabulary.encoding(kind)
         n_types = max(len(types), 1)
@@ -472,11 +419,6 @@ class RelationTypes(Columns):
     def of(cls, rows: Iterable[tuple[str, str, str]]) -> RelationTypes:
         """Make the types of (relation, type of head, type of tail) labels, in any order; a repeated row counts once.
 
-        Parameters
-        ----------
-        rows : iterable of 3 str
-            Relation, type of head, type of tail.
-
         Examples
         --------
         >>> RelationTypes.of([("capital", "country", "city"), ("capital", "country", "town")])
@@ -487,17 +429,7 @@ class RelationTypes(Columns):
 
     @classmethod
     def of_columns(cls, relation: pa.Array, head: pa.Array, tail: pa.Array) -> RelationTypes:
-        """Make them of three label columns of equal length.
-
-        Parameters
-        ----------
-        relation : (n,) Arrow array of str
-            Labels of relations.
-        head : (n,) Arrow array of str
-            A type that each takes as head.
-        tail : (n,) Arrow array of str
-            A type that each takes as tail.
-        """
+        """Make them of three label columns of equal length."""
         relations, relation_codes = Vocabulary.encoding(relation)
         types, type_codes = Vocabulary.encoding(pa.concat_arrays([head, tail]))
         n_types = max(len(types), 1)

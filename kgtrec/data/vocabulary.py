@@ -53,11 +53,6 @@ class Vocabulary:
     def of(cls, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Vocabulary:
         """Make the vocabulary of ``labels``, which must be distinct; codes follow their order.
 
-        Parameters
-        ----------
-        labels : iterable of str, or Arrow array
-            Distinct labels.
-
         Raises
         ------
         KgtrecError
@@ -78,11 +73,6 @@ class Vocabulary:
     @classmethod
     def encoding(cls, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> tuple[Vocabulary, Codes]:
         """Make the vocabulary of possibly repeated ``labels`` in order of first appearance, and each one's code.
-
-        Parameters
-        ----------
-        labels : iterable of str, or Arrow array
-            Labels, which may be repeated.
 
         Examples
         --------
@@ -108,11 +98,6 @@ class Vocabulary:
     def encode(self, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Codes:
         """Return the codes of ``labels``, -1 where a label is not in the vocabulary.
 
-        Parameters
-        ----------
-        labels : iterable of str, or Arrow array
-            Labels, which may be repeated.
-
         Examples
         --------
         >>> Vocabulary.of(["a", "b"]).encode(["b", "c"]).tolist()
@@ -127,46 +112,21 @@ class Vocabulary:
         return np.where(values_of(codes.is_valid()), values_of(codes), np.int32(-1))
 
     def decode(self, codes: NDArray[Any]) -> pa.StringArray:
-        """Return the labels of ``codes``.
-
-        Parameters
-        ----------
-        codes : (n,) int array
-            From 0.
-        """
+        """Return the labels of ``codes``."""
         return self.labels.take(arrow_of(codes.astype(np.int32, copy=False)))
 
     def columns(self, codes: NDArray[Any]) -> pa.DictionaryArray:
-        """Return ``codes`` as a dictionary-encoded Arrow column, for Parquet files and data frames.
-
-        Parameters
-        ----------
-        codes : (n,) int array
-            From 0.
-        """
+        """Return ``codes`` as a dictionary-encoded Arrow column, for Parquet files and data frames."""
         return pa.DictionaryArray.from_arrays(arrow_of(codes.astype(np.int32, copy=False)), self.labels)
 
     def extended(self, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Vocabulary:
-        """Return this vocabulary, codes unchanged, followed by those of ``labels`` that it lacks.
-
-        Parameters
-        ----------
-        labels : iterable of str, or Arrow array
-            Labels, which may be repeated.
-        """
+        """Return this vocabulary, codes unchanged, followed by those of ``labels`` that it lacks."""
         new = pc.unique(as_labels(labels))
         new = new.filter(pc.invert(pc.is_in(new, value_set=self.labels)))
         return self if len(new) == 0 else Vocabulary(pa.concat_arrays([self.labels, new]))
 
     def part(self, rows: NDArray[np.intp], codes: Codes) -> tuple[Vocabulary, NDArray[np.bool_], Codes]:
         """Return the labels at some ascending rows; which of ``codes`` are among them, and their new codes.
-
-        Parameters
-        ----------
-        rows : int array, ascending
-            Codes of the labels to keep.
-        codes : (n,) int array
-            Codes of a column under this vocabulary.
 
         Examples
         --------
@@ -190,30 +150,13 @@ class Vocabulary:
         """Return the (n,) place of each code's label in byte order, which does not depend on how labels are numbered.
 
         A code of no label, as anchors of collections made by hand may be, has the last place.
-
-        Parameters
-        ----------
-        codes : (n,) int array
-            Codes under this vocabulary.
         """
         return np.take(self.byte_order, codes, mode="clip")
 
     def codes_of(self, other: Vocabulary) -> Codes:
-        """Return the (n,) code of each label of another vocabulary, -1 for a label that this one lacks.
-
-        Parameters
-        ----------
-        other : Vocabulary
-            Whose labels are looked up here.
-        """
+        """Return the (n,) code of each label of another vocabulary, -1 for a label that this one lacks."""
         return np.arange(len(other), dtype=np.int32) if self.same_as(other) else self.encode(other.labels)
 
     def same_as(self, other: Vocabulary) -> bool:
-        """Return whether both hold the same labels under the same codes.
-
-        Parameters
-        ----------
-        other : Vocabulary
-            What to compare with.
-        """
+        """Return whether both hold the same labels under the same codes."""
         return self is other or bool(self.labels.equals(other.labels))

@@ -62,15 +62,7 @@ class ItemScores:
         return np.lexsort(keys)
 
     def by_group(self, group: NDArray[np.int32], size: int) -> NDArray[np.float64]:
-        """Return (systems, size) the measure's value on each group of items, of which ``group`` has the numbers.
-
-        Parameters
-        ----------
-        group : (items,) int array
-            Number of each item's group, from 0.
-        size : int
-            Number of groups.
-        """
+        """Return (systems, size) the measure's value on each group of items, of which ``group`` has the numbers."""
         return np.stack([aggregate_groups(own, group, size, self.aggregate, self.weight) for own in self.value])
 
     def to_frame(self) -> pd.DataFrame:

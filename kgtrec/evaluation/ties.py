@@ -49,17 +49,7 @@ class TieComparison(Framed, PlottedResult):
         return np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
 
     def value(self, system: str, measure: str, ties: str) -> float:
-        """Look up one number.
-
-        Parameters
-        ----------
-        system : str
-            Name of a system.
-        measure : str
-            Name of a measure.
-        ties : str
-            Name of a policy for ties.
-        """
+        """Look up one number."""
         return float(self.values[self.systems.index(system), self.measures.index(measure), self.policies.index(ties)])
 
     def to_table(self) -> pa.Table:

@@ -52,15 +52,7 @@ class Exploration(Result):
         return f"<Exploration: {len(self.systems)} systems, {len(self.numbering):,} questions>"
 
     def values(self, label: int, measure: str) -> tuple[numbers.Floats, numbers.Floats]:
-        """Return (systems, questions) values and (questions,) weights, as ``per_question`` gives them.
-
-        Parameters
-        ----------
-        label : int
-            Row of a label set.
-        measure : str
-            Name of a measure.
-        """
+        """Return (systems, questions) values and (questions,) weights, as ``per_question`` gives them."""
         n = len(self.numbering)
         if (label, measure) not in self.scored:
             return np.full((len(self.systems), n), np.nan), np.zeros(n)
@@ -76,17 +68,6 @@ class Exploration(Result):
         """Return, (questions,), what each question adds to the difference of two systems; NaN where it has no items.
 
         Where the measure's total is a sum over questions, they add up to the difference.
-
-        Parameters
-        ----------
-        label : int
-            Row of a label set.
-        measure : str
-            Name of a measure.
-        first : int
-            Row of a system.
-        second : int
-            Row of the system whose values are subtracted.
         """
         value, weight = self.values(label, measure)
         apart: numbers.Floats = weight * (value[first] - value[second])
@@ -118,11 +99,6 @@ class Exploration(Result):
 
     def question(self, label: str) -> TabledResult:
         """Return the tables of one question: what it asks, its answers with their ranks, the lists, and the values.
-
-        Parameters
-        ----------
-        label : str
-            Id of the question.
 
         Raises
         ------
@@ -266,13 +242,7 @@ class Exploration(Result):
         return to_page(self.data(), ((name, packed(columns)) for name, columns in self.slices()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page.
-
-        Parameters
-        ----------
-        path : path
-            The HTML file to write.
-        """
+        """Write the page."""
         write_text(path, self.to_html())
 
 

@@ -27,13 +27,7 @@ class KgtrecProvider(Provider):
     NAME = "kgtrec"
 
     def supports(self, measure: Measure) -> bool:
-        """Return whether kgtrec computes a measure itself.
-
-        Parameters
-        ----------
-        measure : ir_measures.Measure
-            What may be computed.
-        """
+        """Return whether kgtrec computes a measure itself."""
         measure.validate_params()
         try:
             return isinstance(_parsed(measure), ParsedMeasure)

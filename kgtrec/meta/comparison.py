@@ -108,13 +108,7 @@ class Comparison(Framed, Result):
         return tuple(self._better(self.difference))
 
     def better_on(self, kind: str) -> list[list[str]]:
-        """Return the better system of each group of one kind, (measures, groups).
-
-        Parameters
-        ----------
-        kind : str
-            One of ``groups``.
-        """
+        """Return the better system of each group of one kind, (measures, groups)."""
         return self._better(self.groups[kind].difference)
 
     def _better(self, apart: NDArray[np.float64]) -> list[Any]:
@@ -140,11 +134,6 @@ class Comparison(Framed, Result):
         """Return a row per measure and group of one kind.
 
         measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
-
-        Parameters
-        ----------
-        kind : str
-            One of ``groups``.
         """
         parts = self.groups[kind]
         columns: dict[str, Any] = {"measure": (0, self.measures), kind: (1, parts.labels), "n_items": parts.n_items}

@@ -51,13 +51,6 @@ class Correlations(Framed, PlottedResult):
     def of(self, coefficient: str = "tau", **row: str) -> float:
         """Return one value: ``of("tau", measure="micro.MRR", Depth="2")``.
 
-        Parameters
-        ----------
-        coefficient : str
-            One of ``coefficients``. Default: "tau".
-        **row : str
-            Column of ``rows`` to label; enough of them to leave one row.
-
         Raises
         ------
         KeyError

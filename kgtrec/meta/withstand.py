@@ -80,11 +80,6 @@ class Withstanding(Framed, PlottedResult):
     def of_worlds(cls, worlds: Mapping[str, Withstanding]) -> Withstanding:
         """Return the results of several worlds with the same systems as one, whose intervals are over worlds.
 
-        Parameters
-        ----------
-        worlds : mapping of str to Withstanding
-            By name of the world.
-
         Raises
         ------
         KgtrecError

@@ -81,15 +81,7 @@ class OpenWorldSimulation:
         return low, high
 
     def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
-        """Return the long form: average, measure, strength, mean, low, high; strengths innermost.
-
-        Parameters
-        ----------
-        kind : {"normal", "percentile"}
-            Kind of interval, see :meth:`interval`. Default: "normal".
-        confidence : float, between 0 and 1
-            Level of the intervals. Default: 0.95.
-        """
+        """Return the long form: average, measure, strength, mean, low, high; strengths innermost."""
         low, high = self.interval(kind, confidence)
         along = {"average": (0, AVERAGES), "measure": (1, self.measures), "strength": (2, self.strength)}
         return frame_of_table(long_table(self.mean.shape, along | {"mean": self.mean, "low": low, "high": high}))

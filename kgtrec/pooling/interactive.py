@@ -156,11 +156,6 @@ class Asker:
     def answer(self, verdict: str | bool) -> None:
         """Record the verdict on the triple that :meth:`next` gave last: "Y", "N", "unsure", or a truth value.
 
-        Parameters
-        ----------
-        verdict : {"Y", "N", "unsure"} or bool
-            Whether the triple is true.
-
         Raises
         ------
         KgtrecError

@@ -173,12 +173,6 @@ class Study:
         return cast("str", imported("report.show", "summary_html")(imported("study.report", "study_report")(self)))
 
     def part(self, name: str) -> dict[str, pa.Table]:
-        """Return the tables of a part: name without the name of the part -> table.
-
-        Parameters
-        ----------
-        name : str
-            Such as "scores".
-        """
+        """Return the tables of a part: name without the name of the part -> table."""
         head = f"{name}/"
         return {key.removeprefix(head): table for key, table in self.tables.items() if key.startswith(head)}

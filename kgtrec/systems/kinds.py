@@ -101,15 +101,7 @@ class ScoreBlocks:
 
     @classmethod
     def of(cls, name: str, blocks: Iterator[ScoreBlock]) -> ScoreBlocks:
-        """Wrap blocks that exist already, of any size.
-
-        Parameters
-        ----------
-        name : str
-            Name of the system.
-        blocks : iterator of ScoreBlock
-            The scores.
-        """
+        """Wrap blocks that exist already, of any size."""
         return cls(name, lambda collection, block: blocks)
 
 
@@ -141,13 +133,7 @@ class RankedLists:
         return np.repeat(np.arange(len(self.anchor), dtype=np.int32), np.diff(self.start))
 
     def require_once(self, error: Callable[[str, int], KgtrecError]) -> RankedLists:
-        """Refuse an entity that is twice in a list, with the error of its label and the list.
-
-        Parameters
-        ----------
-        error : callable
-            Takes the entity's label and the number of the list, and returns the error to raise.
-        """
+        """Refuse an entity that is twice in a list, with the error of its label and the list."""
         of_list = self.of_list
         if (row := repeated_row(of_list, self.entity, len(self.entities))) is not None:
             raise error(self.entities[self.entity[row]], int(of_list[row]))

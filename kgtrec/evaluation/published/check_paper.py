@@ -29,13 +29,7 @@ class PaperCheck(Result):
     n_systems: int
 
     def count(self, severity: str) -> int:
-        """Return how many findings are of one severity: "impossible", "doubtful" or "note".
-
-        Parameters
-        ----------
-        severity : {"impossible", "doubtful", "note"}
-            Which findings.
-        """
+        """Return how many findings are of one severity: "impossible", "doubtful" or "note"."""
         return sum(finding.severity == severity for finding in self.findings)
 
     def tables(self) -> tuple[Table, Table]:

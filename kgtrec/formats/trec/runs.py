@@ -293,13 +293,7 @@ class RunWriter:
                 write_origin(self._path, "run", self._origin)
 
     def write(self, part: Run) -> None:
-        """Append the lists of further questions, each list whole in one part; the part's name is not used.
-
-        Parameters
-        ----------
-        part : Run
-            The lists to append.
-        """
+        """Append the lists of further questions, each list whole in one part; the part's name is not used."""
         if len(part) == 0:
             return
         starts = np.flatnonzero(begins(part.question))
@@ -312,13 +306,7 @@ class RunWriter:
         self._sink.write(part, np.arange(1, len(part) + 1) - before_list)
 
     def of_ranks(self, digest: str) -> None:
-        """Note the digest of the system's answer ranks, before the block ends.
-
-        Parameters
-        ----------
-        digest : str
-            What :func:`kgtrec.write_answer_ranks` returned.
-        """
+        """Note the digest of the system's answer ranks, before the block ends."""
         self._origin = replace(self._origin, ranks=digest)
         self._sink.of_ranks(digest)
 

@@ -34,15 +34,7 @@ class Option:
     least: float = 1  # smallest value of a number
 
     def read(self, name: str, value: Any) -> int | float | str:
-        """Return ``value``, which may be text, in the type of the default; a KgtrecError if it is invalid.
-
-        Parameters
-        ----------
-        name : str
-            Name of the option, for errors.
-        value : any
-            The value, or its text.
-        """
+        """Return ``value``, which may be text, in the type of the default; a KgtrecError if it is invalid."""
         kind = type(self.default)
         try:
             read = kind(value if kind is str else float(value))
@@ -128,13 +120,7 @@ class Baseline:
     knows: tuple[str, ...] = ()  # splits whose facts it may use, with their times; (): those of train, without times
 
     def facts(self, collection: Collection) -> Triples:
-        """Return the facts of a collection that the baseline may use.
-
-        Parameters
-        ----------
-        collection : Collection
-            With the facts.
-        """
+        """Return the facts of a collection that the baseline may use."""
         return collection.facts(self.knows) if self.knows else collection.train
 
     @property
@@ -143,13 +129,7 @@ class Baseline:
         return not self.is_control and not self.knows
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
-        """Give all settings, those of ``options`` read and checked, the others at their defaults.
-
-        Parameters
-        ----------
-        options : mapping of str to value
-            Settings that differ from their defaults; values may be text.
-        """
+        """Give all settings, those of ``options`` read and checked, the others at their defaults."""
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
@@ -167,18 +147,6 @@ class Baseline:
         """Fit the baseline under each of some settings; same facts, seed and settings give the same scores.
 
         ``training`` is the graph that an inductive collection's models are trained on: rules are mined there.
-
-        Parameters
-        ----------
-        train : Triples
-            The facts to fit.
-        several : sequence of mappings
-            All settings of each fit, by name.
-        seed : int
-            Random seed.
-        training : Triples, optional
-            The graph that an inductive collection's models are trained on: rules are mined there. Default:
-            ``train``.
         """
         if len(train) == 0:
             raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
@@ -195,13 +163,7 @@ class Baseline:
             yield settings, Model(self.name, train.entities, train.relations, score)
 
     def combinations(self, options: Mapping[str, Any]) -> list[Settings]:
-        """List the settings of every combination of options, each of which has one value or several.
-
-        Parameters
-        ----------
-        options : mapping of str to value or sequence
-            The values of each option.
-        """
+        """List the settings of every combination of options, each of which has one value or several."""
         values = {
             name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
             for name, value in options.items()
