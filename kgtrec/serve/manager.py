@@ -35,7 +35,7 @@ from kgtrec.data.table import Table
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, counted, one_of
 from kgtrec.formats.campaign.folder import read_people, read_templates, write_people, write_templates
-from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
+from kgtrec.formats.output.folders import EXPLORATION, PEOPLE, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.cells import is_number_column, table_cells
 from kgtrec.serve.app import look, page, paged, refusal, site, whole
@@ -51,7 +51,6 @@ _PREVIEWED = 5  # triples
 _LONGEST_TEMPLATE = 2_000  # characters
 _LONGEST_WORDS = 200
 _TYPES = {".zip": "application/zip", ".csv": "text/csv"}  # of a download
-EXPLORATION = "explore.html"  # in the folder, by kgtrec explore
 #: an origin that nobody else has, so that its script has no session; which script that is, the page's own policy says
 _OF_EXPLORATION = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "

@@ -31,7 +31,7 @@ from kgtrec.study.config import LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
 
 #: files of a step: its warnings, the contents of a label set, a collection; step_table has the names of its tables
-NOTES, FACTS, COLLECTION, EXPLORATION = "notes.json", "facts.json", "collection", "explore.html"
+NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
 _LABELS = "labels "  # prefix of those inputs of a step that are label sets
 

@@ -16,8 +16,9 @@ from kgtrec.data.run import AnyRun
 from kgtrec.data.scores import ScoreTable
 from kgtrec.errors import unwarned
 from kgtrec.evaluation.item_scores import ItemScores
+from kgtrec.formats.output.folders import EXPLORATION
 from kgtrec.study.config import LabelSet
-from kgtrec.study.folder import EXPLORATION, write_step_table
+from kgtrec.study.folder import write_step_table
 from kgtrec.study.labels import Collections, Labels
 from kgtrec.study.ranks import Ranks
 from kgtrec.study.step_runner import StepRunner

@@ -15,6 +15,7 @@ from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.output.folders import EXPLORATION
 from kgtrec.kernels.statistics.compact_letters import compact_letters
 from kgtrec.measures.names import better_of, digits_of, parse_measure
 from kgtrec.meta.power import distinct_tests, families_table, power_columns
@@ -22,7 +23,6 @@ from kgtrec.report import figures
 from kgtrec.report.cells import count_text, letters_of, numbered
 from kgtrec.study.config import Study
 from kgtrec.study.findings import STABLE, Finding, Findings, listed, name_of_test, of_main_test, sentence, sizes_needed
-from kgtrec.study.folder import EXPLORATION
 
 _KINDS = {
     "test": "all test triples",

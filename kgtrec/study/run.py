@@ -15,7 +15,7 @@ from typing import Any
 from kgtrec.data.progress import ShowProgress
 from kgtrec.errors import KgtrecError, counted, in_file
 from kgtrec.formats.files import PathLike, alone_in, sha256_of
-from kgtrec.formats.output.folders import MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED, write_git_files
+from kgtrec.formats.output.folders import EXPLORATION, MANIFEST, STEPS, STUDY_CONFIG, UNFINISHED, write_git_files
 from kgtrec.formats.output.outputs import (
     clear_parts,
     existing,
@@ -33,7 +33,7 @@ from kgtrec.report.files import PAGE, USUAL_FORMATS, report_files
 from kgtrec.report.records import table_csv
 from kgtrec.study.config import Study
 from kgtrec.study.config_file import read_study_config
-from kgtrec.study.folder import EXPLORATION, FACTS, is_study, read_study, study_manifest, write_study_manifest
+from kgtrec.study.folder import FACTS, is_study, read_study, study_manifest, write_study_manifest
 from kgtrec.study.labels import Collections, Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks

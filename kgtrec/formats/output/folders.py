@@ -55,6 +55,7 @@ SERVE_FILES = (SERVE_KEY, SERVE_STATE, f"{SERVE_STATE}-wal", f"{SERVE_STATE}-shm
 
 # a study, see kgtrec.study.folder
 STUDY_CONFIG = "study.toml"
+EXPLORATION = "explore.html"  # also in a campaign, if somebody has put it there
 STEPS = "steps"
 UNFINISHED = "unfinished"  # rankings that were interrupted
 
