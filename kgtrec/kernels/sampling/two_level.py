@@ -54,8 +54,9 @@ def rates(change: Values, mean: float, floor: float) -> Values:
     """
     if not len(change):
         return change
-    if change.max() < np.finfo(np.float64).tiny:
+    if not change.any():
         return np.full(len(change), mean)
+    change = np.ldexp(change, -np.frexp(change.max())[1])  # exact, and as far from the smallest floats as can be
     change = np.maximum(change, floor * change.mean())
     # the largest are at 1; the first number of these such that no other would be above it
     descending = np.sort(change)[::-1]
