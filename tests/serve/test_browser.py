@@ -70,11 +70,11 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
     """What a condition gives once it is true."""
-    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+    from selenium.common.exceptions import WebDriverException
 
     deadline = time.monotonic() + seconds
     while True:
-        with suppress(NoSuchElementException, StaleElementReferenceException):  # the page is being replaced
+        with suppress(WebDriverException):  # the page is being replaced: several errors, by when it is asked
             if found := condition():
                 return found
         assert time.monotonic() < deadline, f"waited {seconds} s in vain"
