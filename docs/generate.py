@@ -1,10 +1,11 @@
 """Bring the documentation up to date with the code.
 
-    python docs/generate.py
+    python docs/generate.py [PAGE ...]
 
 writes the pages that are read off the code (cli.md, measures.md, api/), fills the tables of measures in the pages that
 have a place for them, `<!-- measures: FAMILY -->` ... `<!-- end -->`, and replays the sessions of the pages in
-sessions.PAGES, and those of PAGES_WITH_DATA where the data is there.
+sessions.PAGES, and those of PAGES_WITH_DATA where the data is there. With names of pages, such as docs/chance.md, only
+their sessions are replayed.
 tests/test_docs.py checks that nothing of it is out of date.
 """
 
@@ -15,6 +16,7 @@ import functools
 import io
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -146,12 +148,21 @@ PAGES = {"cli.md": cli_page, "measures.md": measures_page} | {
     f"api/{page}.md": functools.partial(api_pages.listed, page) for page in api_pages.PAGES
 }
 
+
+def replay(page: str) -> None:
+    """Write a page again with what its sessions print now."""
+    text = (ROOT / page).read_text()
+    data = DATA if page in PAGES_WITH_DATA else None
+    if data is None or data.is_dir():
+        (ROOT / page).write_text(replayed(text, data, begun=page != "README.md"))
+
+
 if __name__ == "__main__":
-    for name, page in PAGES.items():
-        (DOCS / name).write_text(page())
-    for path in DOCS.glob("*.md"):
-        path.write_text(filled(path.read_text()))
-    for name in SESSIONS:
-        (ROOT / name).write_text(replayed((ROOT / name).read_text()))
-    for name in PAGES_WITH_DATA if DATA.is_dir() else ():
-        (ROOT / name).write_text(replayed((ROOT / name).read_text(), DATA))
+    named = sys.argv[1:]
+    if not named:
+        for name, page in PAGES.items():
+            (DOCS / name).write_text(page())
+        for path in DOCS.glob("*.md"):
+            path.write_text(filled(path.read_text()))
+    for name in named or (*SESSIONS, *PAGES_WITH_DATA):
+        replay(name)
