@@ -28,30 +28,17 @@ with (ROOT / "examples" / "published" / "berrendorf-2020.csv").open(encoding="ut
     TABLE_1 = list(csv.DictReader(lines))
 
 
-def compared() -> list[tuple[str, Decimal, str, str]]:
-    """The rows of the page's tables that compare numbers: what, theirs, ours, and whether they are equal."""
-    found, percent = [], False
-    for line in PAGE.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if cells[0] == "what":
-            percent = "(%)" in cells[1]
-        elif line.startswith("| ") and len(cells) == 4:
-            what, theirs, ours, equal = cells
-            number = Decimal(theirs)
-            found.append((what, number.scaleb(-2) if percent else number, ours, equal))
-    return found
-
-
 def test_what_the_page_calls_equal_is_equal():
-    """Ours is theirs where it is rounded to their digits, and is in the output of one of the page's sessions."""
-    rows = compared()
-    assert len(rows) == 40
+    """Each number of its table as a file is in the output of one of the page's sessions, and rounds to theirs, or not."""
+    with (ROOT / "docs" / "papers.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 21
     output = "".join(re.findall(r"^```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-    for what, theirs, ours, equal in rows:
-        assert re.search(rf"(?<![\w.]){re.escape(ours)}(?![\w.])", output), what
-        assert equal == "yes" or equal.startswith("no: "), what
-        rounded = Decimal(ours.replace(",", "")).quantize(theirs)
-        assert (rounded == theirs) == (equal == "yes"), what
+    for row in rows:
+        assert re.search(rf"(?<![\w.]){re.escape(row['ours'])}(?![\w.])", output), row
+        theirs = Decimal(row["theirs"].replace(",", ""))
+        rounded = Decimal(row["ours"].replace(",", "")).quantize(theirs)
+        assert (rounded == theirs) == (row["equal"] == "yes"), row
 
 
 @pytest.mark.parametrize("row", TABLE_1, ids=lambda row: f"{row['model']}-{row['data set']}")

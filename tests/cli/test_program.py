@@ -275,10 +275,10 @@ def test_shells_complete_commands_options_and_choices():
         assert ran(env={**os.environ, **asked}).stdout == expected
 
 
-def test_readmes_line_for_completion_is_all_that_bash_needs(tmp_path):
-    """And there is a script for each of the other shells that README names."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    (line,) = re.findall(r"^eval .*$", readme, re.MULTILINE)
+def test_the_documented_line_for_completion_is_all_that_bash_needs(tmp_path):
+    """And there is a script for each of the other shells that docs/install.md names."""
+    page = (Path(__file__).parents[2] / "docs" / "install.md").read_text()
+    (line,) = re.findall(r"^eval .*$", page, re.MULTILINE)
     program = tmp_path / "kgtrec"
     program.write_text(f'#!/bin/sh\nexec {" ".join(KGTREC)} "$@"\n')
     program.chmod(0o755)
@@ -287,7 +287,7 @@ def test_readmes_line_for_completion_is_all_that_bash_needs(tmp_path):
     done = subprocess.run(command, env=variables, text=True, capture_output=True, check=True)
     assert done.stdout == "complete -o nosort -F _kgtrec_completion kgtrec\n"
     for shell, start in (("zsh", "#compdef kgtrec"), ("fish", "function _kgtrec_completion")):
-        assert f"{shell}_source" in readme
+        assert f"{shell}_source" in page
         assert ran(env={**os.environ, "_KGTREC_COMPLETE": f"{shell}_source"}).stdout.startswith(start)
 
 
