@@ -6,7 +6,7 @@ The answer ranks of a real system stand for the population. Test sets are drawn 
 ways that `--drawn` speaks of: so many triples, each with its head and its tail question, or so many questions, each
 with all its answers. The true value is that of the population; that of a measure over questions, when triples are
 drawn, is the mean over the test sets, as it depends on how many triples are drawn (a triple that is drawn again is
-another answer of its rank). The tables tell, of the test sets whose numbers have an interval, the share whose interval
+another answer of its rank). The table has, of the test sets whose numbers have an interval, the share whose interval
 holds the true value, and, where some have none, how many have one; and of the cells in which fewer than one in twenty
 has one, the median effective number.
 """
@@ -14,6 +14,8 @@ has one, the median effective number.
 from __future__ import annotations
 
 import argparse
+import csv
+import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -33,7 +35,7 @@ from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 
 MEASURES = ("micro.MRR", "micro.MR", "micro.Hits@10", "micro.AMRI", "micro.GMR", "macro.MRR", "AP@20")
-SIZES = {False: (100, 1_000), True: (100, 1_000, 5_000, 20_000)}  # questions
+SIZES = {False: (100, 1_000), True: (100, 1_000, 5_000, 20_000)}  # questions, twice as many as triples
 SETS = {False: 300, True: 1_000}
 CONFIDENCE = 0.95
 _CELLS = 1 << 22  # units drawn at a time
@@ -116,10 +118,9 @@ def simulated(own: Population, drawn: Drawn, size: int, sets: int, seed: int) ->
     """For each measure (4, sets): what `tally` tells of the test sets."""
     rng = np.random.default_rng(seed)
     found: dict[str, list[Floats]] = {measure.label: [] for measure in own.measures}
-    n = size // 2 if drawn == "triple" else size
-    for block in draws(own.units(drawn), n, sets, rng):
+    for block in draws(own.units(drawn), size, sets, rng):
         b = len(block)
-        group, unit = np.repeat(np.arange(b), n), np.tile(np.arange(n), b)
+        group, unit = np.repeat(np.arange(b), size), np.tile(np.arange(size), b)
         units = Units.of(unit, group, b)
         for measure in own.measures:
             if (drawn, measure.label) in own.sums:
@@ -145,7 +146,7 @@ def cell(own: Population, drawn: Drawn, measure: ParsedMeasure, told: Floats) ->
 
 
 def main() -> None:
-    """Print one table for each way of drawing."""
+    """Print the table, as docs/coverage.csv has it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--system",
@@ -166,18 +167,18 @@ def main() -> None:
     sizes, sets = (SIZES[options.full], SETS[options.full]) if not options.smallest else ((20,), 20)
     began = time.perf_counter()
     everything = [(name, population(folder, ranks)) for name, folder, ranks in options.system]
+    rows = csv.writer(sys.stdout, lineterminator="\n")
+    rows.writerow(("drawn", "system", "size", *MEASURES))
     for drawn in DRAWN:
-        print(f"\n{drawn}s drawn, {sets:,} test sets each\n")
-        print("| | questions | " + " | ".join(f"`{label}`" for label in MEASURES) + " |")
-        print("|---|---|" + "---|" * len(MEASURES))
         for name, own in everything:
-            for size in sizes:
+            for size in (size // 2 if drawn == "triple" else size for size in sizes):
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
                     found = simulated(own, drawn, size, sets, options.seed)
-                cells = " | ".join(cell(own, drawn, measure, found[measure.label]) for measure in own.measures)
-                print(f"| {name} | {size:,} | {cells} |", flush=True)
-    print(f"\n{time.perf_counter() - began:.0f} s")
+                rows.writerow(
+                    (drawn, name, size, *(cell(own, drawn, each, found[each.label]) for each in own.measures))
+                )
+    print(f"{time.perf_counter() - began:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":
