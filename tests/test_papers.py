@@ -29,7 +29,7 @@ with (ROOT / "examples" / "published" / "berrendorf-2020.csv").open(encoding="ut
 
 
 def test_what_the_page_calls_equal_is_equal():
-    """Each number of its table as a file is in the output of one of the page's sessions, and rounds to theirs, or not."""
+    """Each number of its table as a file is in the output of a session of the page, and rounds to theirs, or not."""
     with (ROOT / "docs" / "papers.csv").open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     assert len(rows) == 21
