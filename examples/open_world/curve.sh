@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What docs/open-world-curves.md measures: sparse labels against complete ones, on a family tree of which all is known.
+# What docs/open-world.md measures: sparse labels against complete ones, on a family tree of which all is known.
 #
 #   bash examples/open_world/curve.sh FOLDER [PEOPLE [DRAWS [CORRELATION]]]
 #
