@@ -43,6 +43,20 @@ def test_the_repository_holds_what_the_demo_writes(demo, name):
     assert files(demo / name) == files(ROOT / name)
 
 
+@pytest.mark.slow
+def test_the_docs_show_what_is_lost_without_a_run(demo, capsys):
+    """The lines of docs/qrels.md are those of the demo's campaign, and its numbers by depth those of qrels/report.txt."""
+    runs = sorted((demo / "sparse-ranks").glob("*.run"))
+    kgtrec("campaign", "diagnostics", ROOT / "annotation", *runs, "-m", "AP@20", "--table", "left_out")
+    printed = capsys.readouterr().out.splitlines()
+    page = (ROOT / "docs" / "qrels.md").read_text()
+    shown = page.partition("$ kgtrec demo --out demo\n")[2].partition("\n```")[0].splitlines()[1:]
+    assert shown == [line for line in printed if re.search("rank|inverse|rules", line)]
+    rows = {line.split()[0]: line.split()[1:4] for line in (ROOT / "qrels" / "report.txt").read_text().splitlines()[19:]}
+    (_, first, one), (_, last, ten) = rows["1"], rows["10"]
+    assert f"from {one} of {first} triples at rank 1 to {ten} of {last} at rank 10" in " ".join(page.split())
+
+
 def test_every_relation_of_a_family_tree_can_be_asked_for():
     """With a kind of person and a question of its own."""
     questions = read_templates(ROOT / "kgtrec/data_sets/templates/family-tree.tsv")
