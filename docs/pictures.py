@@ -2,10 +2,11 @@
 
     python docs/pictures.py
 
-writes docs/images/serve-NAME.png, 1280 pixels wide, and serve-NAME-phone.png, for each role and for the file, and
-explore-NAME.png of the page of `kgtrec explore` that the demo's study makes. Needs
-kgtrec[test], and chromium with chromedriver. Links and sessions are those of a campaign that is removed afterwards, and
-none of them is on a picture. Dates and hours are those of the day. Look at what comes out before it is committed.
+writes docs/images/serve-NAME.png for an annotator, an adjudicator and a manager, in a small window and at twice the
+resolution of a screen, so that it can be read in the column of a page; and explore-NAME.png and explore-NAME-phone.png
+of the page of `kgtrec explore` that the demo's study makes. Needs kgtrec[test], and chromium with chromedriver. Links
+and sessions are those of a campaign that is removed afterwards, and none of them is on a picture. Dates and hours are
+those of the day. Look at what comes out before it is committed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from kgtrec.serve.state import State, View
 IMAGES = Path(__file__).parent / "images"
 LARGEST = 150_000  # bytes of a picture
 # width and height, and pixels for each of CSS
-DESKTOP, LONG, PHONE = (1280, 900, 1), (1280, 1280, 1), (390, 844, 2)
+QUESTION, CONFLICT, DASHBOARD = (800, 540, 2), (800, 720, 2), (1000, 870, 2)
+LONG, PHONE = (1280, 1280, 1), (390, 844, 2)
 _COLOURS = 256  # enough for marks and shadows
 _SOURCES = {"annotator-1": "https://register.example/births", "annotator-2": "https://register.example/marriages"}
 _OWN = "https://register.example/families"  # of who is on a picture, and of the adjudicator
@@ -54,7 +56,7 @@ _HOURS = {
     "annotator-1": {30: 90, 29: 120, 28: 80, 6: 100, 5: 130, 4: 90},
     "annotator-2": {29: 70, 28: 110, 27: 60, 5: 80, 4: 95, 3: 60},
 }
-_ROLES = {"annotator-1": "question", "adjudicator": "conflict", "expert": "sample"}
+_ROLES = {"annotator-1": "question", "adjudicator": "conflict"}
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -66,8 +68,8 @@ _FLAGS = (
 )
 
 
-def judge(folder: Path, work: Path) -> None:
-    """Make programs judge as people would: half of the tasks, some conflicts, and a sample drawn for the expert."""
+def judge(folder: Path) -> None:
+    """Make programs judge as people would: half of the tasks, and some conflicts."""
     truth, now = family_tree(200, 0).facts, datetime.now(UTC)
     draws, state = np.random.default_rng(0), State(folder)
     numbers = CampaignService(folder).look("").numbers.task
@@ -83,7 +85,6 @@ def judge(folder: Path, work: Path) -> None:
     state.close()
     told = annotate(tasks_for_adjudicator(read_campaign(folder), "adjudicator"), truth, "adjudicator", source=_OWN)
     _store(folder, told, "adjudicator", "adjudicator", slice(12), now - timedelta(hours=2))
-    main(["campaign", "sample", str(folder), "--size", "40", "--expert", "expert", "--out", str(work / "expert.csv")])
 
 
 def _store(folder: Path, tasks: Tasks, person: str, role: str, part: slice, when: datetime) -> None:
@@ -95,9 +96,9 @@ def _store(folder: Path, tasks: Tasks, person: str, role: str, part: slice, when
     OpenCampaign(folder).store(rows, time=f"{when:%Y-%m-%dT%H:%M:%SZ}")
 
 
-def take(browser: Any, name: str, desktop: tuple[int, int, int] = DESKTOP) -> None:
-    """Two pictures of the beginning of the page, on a desktop and on a phone, in few colours."""
-    for size in (desktop, PHONE):
+def take(browser: Any, name: str, *sizes: tuple[int, int, int]) -> None:
+    """A picture of the beginning of the page in each size, in few colours."""
+    for size in sizes:
         about = {"width": size[0], "height": size[1], "deviceScaleFactor": size[2], "mobile": size == PHONE}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
         browser.execute_script("scrollTo(0, 0)")
@@ -146,21 +147,11 @@ def of_roles(browser: Any, links: dict[str, str]) -> None:
         if path != "conflict":
             fresh(browser)
             press(browser, "/", _OWN, Keys.ENTER, "n", Keys.ENTER)
-        take(browser, f"serve-{path}")
+        take(browser, f"serve-{path}", CONFLICT if path == "conflict" else QUESTION)
     browser.delete_all_cookies()
     browser.get(links["manager"])
     until(browser, ".answers")
-    take(browser, "serve-dashboard", LONG)
-
-
-def of_file(browser: Any, path: Path) -> None:
-    """The page of a file of tasks, a question begun."""
-    browser.get(path.as_uri())
-    until(browser, "main button.main").click()
-    until(browser, ".card")
-    fresh(browser)
-    press(browser, "/", _OWN, Keys.ENTER, "n", Keys.ENTER)
-    take(browser, "serve-file")
+    take(browser, "serve-dashboard", DASHBOARD)
 
 
 def of_study(browser: Any, work: Path) -> None:
@@ -169,10 +160,10 @@ def of_study(browser: Any, work: Path) -> None:
     page = (work / "demo" / "study" / "explore.html").as_uri()
     browser.get(f"{page}#a=rules&b=inverse&m=AP@20")
     most = until(browser, "a[href*='q=']")
-    take(browser, "explore-pair", LONG)
+    take(browser, "explore-pair", LONG, PHONE)
     browser.get(most.get_attribute("href"))
     until(browser, ".list")
-    take(browser, "explore-question", LONG)
+    take(browser, "explore-question", LONG, PHONE)
 
 
 def pictures() -> None:
@@ -181,9 +172,7 @@ def pictures() -> None:
         work = Path(made)
         folder = work / "campaign"
         write_demo_campaign(folder)
-        judge(folder, work)
-        file = work / "annotator-2.html"
-        main(["campaign", "export", str(folder), "--annotator", "annotator-2", "--out", str(file)])
+        judge(folder)
         options, driver = webdriver.ChromeOptions(), Service(shutil.which("chromedriver"))
         for flag in _FLAGS:
             options.add_argument(flag)
@@ -195,7 +184,6 @@ def pictures() -> None:
             try:
                 lines = (server.stdout.readline().strip().partition(": ") for _ in range(5)) if server.stdout else ()
                 of_roles(browser, {who.partition(" ")[0]: link for who, _, link in lines})
-                of_file(browser, file)
                 of_study(browser, work)
             finally:
                 server.send_signal(signal.SIGTERM)

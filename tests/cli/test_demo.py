@@ -43,6 +43,20 @@ def test_the_repository_holds_what_the_demo_writes(demo, name):
     assert files(demo / name) == files(ROOT / name)
 
 
+@pytest.mark.slow
+def test_the_docs_show_what_is_lost_without_a_run(demo, capsys):
+    """docs/qrels.md has lines of the demo's campaign, and numbers by depth of qrels/report.txt."""
+    runs = sorted((demo / "sparse-ranks").glob("*.run"))
+    kgtrec("campaign", "diagnostics", ROOT / "annotation", *runs, "-m", "AP@20", "--table", "left_out")
+    printed = capsys.readouterr().out.splitlines()
+    page = (ROOT / "docs" / "qrels.md").read_text()
+    shown = page.partition("$ kgtrec demo --out demo\n")[2].partition("\n```")[0].splitlines()[1:]
+    assert shown == [line for line in printed if re.search("rank|inverse|rules", line)]
+    report = (ROOT / "qrels" / "report.txt").read_text()
+    (first, one), (last, ten) = re.findall(r"^(?:1|10) +\d+ +(\d+) +(\d+) ", report, re.MULTILINE)
+    assert f"from {one} of {first} triples at rank 1 to {ten} of {last} at rank 10" in " ".join(page.split())
+
+
 def test_every_relation_of_a_family_tree_can_be_asked_for():
     """With a kind of person and a question of its own."""
     questions = read_templates(ROOT / "kgtrec/data_sets/templates/family-tree.tsv")
