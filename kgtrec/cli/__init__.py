@@ -140,13 +140,13 @@ class _Command(click.Command):
         """Write the options, those of each heading together if there are many."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         below: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Options", *_HEADINGS)}
-        for option in options:
+        for option in sorted(options, key=lambda option: option.is_eager):
             heading = "Input" if isinstance(option.type, click.Path) else "Method"
             heading = next((heading for heading, names in _HEADINGS.items() if option.name in names), heading)
             if len(options) <= _MOST_OPTIONS + 1:  # --help
                 heading = "Options"
             elif option.is_eager:
-                heading = next(heading for heading in reversed(below) if below[heading] or heading == "Method")
+                heading = next(heading for heading in reversed(below) if below[heading])
             below[heading].append(_help_record(option, ctx))
         for heading, records in below.items():
             if records:

@@ -20,7 +20,7 @@ from kgtrec.formats.triples import read_splits
 @option("--train", "Train triples, with --test instead of COLLECTION.", PATH)
 @option("--valid", "Valid triples, if there are any.", PATH)
 @option("--test", "Test triples.", PATH)
-@option("--split", "Split whose triples become questions; train and valid need the files.", SPLITS, "test")
+@option("--split", "Split whose triples become questions.", SPLITS, "test")
 @measure_option("all with a known chance level")
 @splits_option
 @output_options()

@@ -61,11 +61,15 @@ def _measures() -> Iterator[str]:
 @option("--float32", "Compare the scores of runs as 32-bit floats, as trec_eval 9 does.", is_flag=True)
 @option(
     "--weights",
-    "Give equal weight to each: question, relation, question-relation, popularity, or shares in a FILE.",
+    "Equal weight for each question, relation or question-relation, 1 / degree (popularity), or shares in a FILE.",
     metavar="NAME|FILE",
 )
 @option("--confidence", "Add intervals of this level, such as 0.95.", SHARE)
-@option("--drawn", "Sampling unit of intervals. Default: by the qrels.", ("triple", "question"))
+@option(
+    "--drawn",
+    "Sampling unit of the intervals. Default: triple, if all answers are test triples.",
+    ("triple", "question"),
+)
 @family_option
 @machine_option
 @listing_option("--list-measures", "List the measures and exit.", _measures)

@@ -220,14 +220,16 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 
 splits_option = option(
     "--filter filtered_by",
-    "Splits whose triples are filtered.",
+    "Splits whose triples are filtered; static: those of any time.",
     default=",".join(SPLITS),
     callback=splits,
     metavar="SPLITS|static|raw",
 )
 
 
-sides_option = choices_option("--sides", choices=SIDES, about="Sides to ask for. Default: head,tail.", default=SIDES)
+sides_option = choices_option(
+    "--sides", choices=SIDES, about="Only questions for this side. Default: head,tail.", default=SIDES
+)
 #: read by :func:`kgtrec.cli.inputs.read_families_of`
 family_option = option(
     "--family families",
@@ -241,7 +243,7 @@ def ties_option(*more: str) -> Callable[[Command], Command]:
     """Add the option ``--ties``, which may take ``more`` than policies."""
     from kgtrec.evaluation.scoring import TIE_POLICIES
 
-    about = "Order of equal scores. Default: trec for runs, by measure for ranks."
+    about = "How ties count. Default: trec for runs, else by measure."
     return option("--ties", about, (*TIE_POLICIES, *more))
 
 
@@ -307,13 +309,13 @@ def refuse_idle(idle: Container[str], of: str, *, when: bool = True) -> None:
 
 def measure_option(default: str) -> Callable[[Command], Command]:
     """Add the option ``-m`` or ``--measure``, passed to the command as ``measures``; ``default`` is shown."""
-    about = f"Measure, repeatable. Default: {default}."
+    about = f"Measure; repeatable. Default: {default}."
     return option("-m --measure measures", about, multiple=True, metavar="MEASURE")
 
 
 def per_option(choices: Sequence[str]) -> Callable[[Command], Command]:
     """Add the option ``--per`` of the commands that take each stratum by itself."""
-    return option("--per", "Give one result for each of these.", choices)
+    return option("--per", "One result for each.", choices)
 
 
 seed_option = option("--seed", "Random seed.", SEED, 0)
@@ -332,7 +334,7 @@ def direction_options(command: Command) -> Command:
             raise KgtrecError(f"expected {twice[0]} with either --higher or --lower, found it with both")
         return command(better={**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}, **given)
 
-    about = "Measure that kgtrec does not know, {} is better; repeatable."
+    about = "Column of an unknown measure, {} is better; repeatable."
     return stacked(
         *(option(f"--{way}", about.format(way), multiple=True, metavar="NAME") for way in ("higher", "lower"))
     )(directed)

@@ -96,7 +96,7 @@ def raw_output_options(tables: Sequence[str], out: str, forms: Sequence[str] = F
     ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``.
     """
     return stacked(
-        option("--format form", "Format.", forms),
+        option("--format form", "Form of the output.", forms),
         *([option("--table part", "Only this table.", tables)] if tables else []),
         option("--out", out, PATH),
         force_option,

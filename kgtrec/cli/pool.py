@@ -76,12 +76,12 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
 @click.argument("collection", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
 @option("--out", "Folder to write; required without --dry-run.", PATH, metavar="CAMPAIGN")
-@option("--strategy", "Strategy; see --list-strategies. Default: depth.", tuple(STRATEGIES), "depth", metavar="NAME")
+@option("--strategy", "Strategy of --list-strategies.", tuple(STRATEGIES), "depth", metavar="NAME")
 @option("--depth", "Last rank that is pooled. Default: 10 for depth, 100 for others.", COUNT)
 @option("--budget", "Number of triples, for the strategies that take one.", COUNT)
-@option("--cut", "Remove filtered triples before the cut, or after (raw).", CUTS, "filtered")
+@option("--cut", "Filter triples before the cut, or after (raw).", CUTS, "filtered")
 @option("--questions questions_path", "Ids of the questions to pool for, one per line.", PATH)
-@option("--known --seeds known_path", "Triples: pool only their questions, for other answers.", PATH)
+@option("--known --seeds known_path", "Known triples; only their questions are pooled.", PATH)
 @family_option
 @mixed_option
 @seed_option
@@ -95,10 +95,10 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
     callback=_strata,
     metavar="RANK:SHARE,...",
 )
-@option("--share", "Strategies two-level and whole-questions: share to judge.", SHARE, 0.2)
+@option("--share", "Strategies two-level, whole-questions: share.", SHARE, 0.2)
 @option("--least", "Strategy stratified: smallest sample per stratum.", COUNT, DEFAULT_LEAST)
 @option("--judged judged_path", "Qrels to replay, for strategies that ask one at a time.", PATH)
-@choices_option("--trivial", choices=WAYS, about="Judge these candidates as N by rule; see the page.")
+@choices_option("--trivial", choices=WAYS, about="Candidates that a rule judges as N, not people.")
 @option("--entity-types", "For --trivial types: file of entity TAB type.", PATH)
 @option("--relation-types", "For --trivial types: file of relation, head type, tail type.", PATH)
 @option("--observed-types", "For --trivial types: use the types observed in train.", is_flag=True)

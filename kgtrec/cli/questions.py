@@ -62,12 +62,12 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 @force_option
 @option("--train training", "With --inference: graph that the model was trained on.", PATH)
 @option("--inference", "Inductive: graph whose entities are the candidates.", PATH)
-@option("--columns", "h, r, t: triple, q: qualifier such as time, -: skipped.", default="hrt")
-@option("--delimiter", "Column separator: tab, space, comma, whitespace, or a character.", default="tab")
+@option("--columns", "h, r, t: triple; q: qualifier (time); -: skip.", default="hrt")
+@option("--delimiter", "Separator: tab, space, comma, whitespace, or another.", default="tab")
 @option("--no-header is_bare", "Read the first line as a triple, not as column names.", is_flag=True)
-@option("--input-format --format input_form", "Format. Default: detected from the file name.", FORMATS)
+@option("--input-format --format input_form", "Form. Default: by file name.", FORMATS)
 @option("--literals", "N-Triples whose object is a literal.", LITERALS, "skip")
-@option("--like", "Treat the triples below as this framework does.", tuple(POLICIES_LIKE))
+@option("--like", "Defaults of the four options below, as in this framework.", tuple(POLICIES_LIKE))
 @option("--repeated", "Triples repeated within a split.", POLICIES, "drop")
 @option("--leaked", "Test triples that are also in train or valid.", POLICIES, "keep")
 @option("--unseen-entities", "Test triples with entities not in train.", POLICIES, "keep")
@@ -78,10 +78,12 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 @seed_option
 @sides_option
 @option("--queries", "Complex queries: BetaE's test-queries.pkl, or JSON Lines.", PATH, metavar="FILE")
-@option("--candidates", "Candidates of a side of a relation. Default: all entities.", PATH, metavar="train|FILE")
+@option("--candidates", "Candidates of each side of a relation. Default: all entities.", PATH, metavar="train|FILE")
 @option("--ids", "Name entities e0, e1, ..., for labels with white space.", is_flag=True)
-@option("--threshold", "Mean entities from which a side of a relation is N.", Real(), 1.5)
-@choices_option("--categories-from", choices=SPLITS, about="Splits for categories. Default: all.", default=SPLITS)
+@option("--threshold", "Mean number of entities that makes a side N.", Real(), 1.5)
+@choices_option(
+    "--categories-from", choices=SPLITS, about="Splits for relation categories. Default: all.", default=SPLITS
+)
 @click.pass_context
 def command(
     ctx: click.Context,

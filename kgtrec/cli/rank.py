@@ -84,11 +84,16 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]", type=PATH)
 @option("--from kind", "Kind of the sources. Default: detected from the files.", metavar="NAME")
 @listing_option("--list-sources", "List the kinds of sources and exit.", _sources)
-@option("--baseline baselines", "Also rank this baseline, or all; repeatable.", multiple=True, metavar="NAME")
+@option(
+    "--baseline baselines",
+    "Fit this baseline, or all, to train, and rank it; repeatable.",
+    multiple=True,
+    metavar="NAME",
+)
 @listing_option("--list-baselines", "List the baselines with their options and exit.", _baselines)
 @option(
     "--option settings",
-    "Setting of the baseline, such as factors=8,32; repeatable.",
+    "Setting of the baseline, such as factors=8,32 (two systems); repeatable.",
     multiple=True,
     metavar="KEY=VALUE",
     callback=_settings,
@@ -97,15 +102,20 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 @option("--out", "Folder for each NAME.ranks.parquet and run.", PATH, required=True)
 @option("--depth", "Length of the lists in the run; 0: no run.", at_least(0), 100)
 @splits_option
-@option("--run-format", "Format of the run.", ("run.gz", "run.zst", "run", "parquet", "parts"), "run.gz")
+@option(
+    "--run-format",
+    "Form of the run; parts: a folder, for the largest.",
+    ("run.gz", "run.zst", "run", "parquet", "parts"),
+    "run.gz",
+)
 @option("--block", "Questions scored at a time. Default: as many as fill 50 MiB.", COUNT)
 @force_option
 @sides_option
 @option("--unknown-entities", "Entities that the model lacks.", UNKNOWN, "error")
 @option("--judged judged_path", "Qrels or campaign whose judged pairs get answer ranks too.", PATH)
-@option("--entities", "Entity labels in the order of the model's numbers.", PATH)
-@option("--relations", "Relation labels in the order of the model's numbers.", PATH)
-@option("--topics", "Topics in the order of a matrix's rows. Default: as stamped, or beside it.", PATH)
+@option("--entities", "Entity labels in the model's order. Default: found beside the model.", PATH)
+@option("--relations", "Relation labels in the model's order. Default: found beside the model.", PATH)
+@option("--topics", "Topics in the order of a matrix's rows. Default: found beside it.", PATH)
 @option("--data", "The framework's folder of the data set.", PATH)
 @option("--trust", "Read files that can run code, such as PyKEEN's models.", is_flag=True)
 @option("--device", "Where a model computes, such as cuda. Default: the processor.", metavar="NAME")

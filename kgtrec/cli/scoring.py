@@ -116,7 +116,7 @@ def scoring_options(default: str, ties: Callable[[Command], Command] = _TIES) ->
             option("--unlisted-answers", "Answers that qrels lack.", ("filtered", "candidates"), "filtered"),
             mixed_option,
             seed_option,
-            option("--collection folder", "Collection of the questions, if QRELS is a file.", PATH),
+            option("--collection folder", "Collection of the questions, if the qrels are a file.", PATH),
         )(scored)
 
     return decorate

@@ -4,10 +4,10 @@ and these commands fill.
 \b
 # names, people and guidelines
 kgtrec campaign init CAMPAIGN --names names.tsv --annotator ann --annotator bob
-# who judges what; then the page where they do
+# the triples of each annotator
 kgtrec campaign assign CAMPAIGN
-# conflicts, for a third person
-kgtrec campaign adjudicate CAMPAIGN --out queue.csv
+# the page where they judge
+kgtrec campaign serve CAMPAIGN
 # the labels
 kgtrec campaign qrels CAMPAIGN --out qrels
 
@@ -28,9 +28,9 @@ command = LazyGroup(
         "import": "Import verdicts, each one checked.",
         "serve": "Serve the page where people judge, in a browser.",
         "adjudicate": "List conflicts for a third person, and import the verdicts on them.",
-        "agreement": "Measure how far the annotators agree, with each other and with known verdicts.",
-        "sample": "Draw triples for an expert to judge again, and estimate how good the labels are.",
-        "plan": "Plan how much of a pool people judge, by width of intervals, verdicts or hours.",
+        "agreement": "Measure how far the annotators agree.",
+        "sample": "Draw triples for an expert to judge again: how good are the labels?",
+        "plan": "Plan how much of a pool people judge.",
         "qrels": "Turn the judgements into qrels, at every pool depth.",
         "diagnostics": "Show what each run contributed, and what would be lost without it.",
         "learn": "Predict verdicts from the runs and the train facts, as one more machine.",

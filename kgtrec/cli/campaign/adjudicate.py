@@ -19,7 +19,7 @@ from kgtrec.data.table import Table
 @click.argument("campaign", type=click.Path())
 @option("--out", "File of tasks: .csv, .xlsx, .jsonl or .html.", PATH)
 @option("--import files", "Import this file of verdicts; repeatable.", PATH, multiple=True, metavar="FILE")
-@option("--merge", "Keep what is filled in in OUT; the old file gets another name.", is_flag=True)
+@option("--merge", "Copy what is filled in from OUT, which is kept under another name.", is_flag=True)
 @storing_options
 @force_option
 def command(

@@ -13,12 +13,12 @@ from kgtrec.errors import KgtrecError
 
 @click.command(name="agreement")
 @click.argument("campaign", type=click.Path())
-@option("--per", "Give one result for each of these.", ["relation", "pair", "triple"])
+@option("--per", "One result for each.", ["relation", "pair", "triple"])
 @option("--gold", "Compare each annotator with the known verdicts of gold.tsv instead.", is_flag=True)
-@option("--model", "Estimate error rates by this model instead.", ["dawid-skene"])
-@option("--leave-out-unsure", "Leave out unsure. Default: a category like Y and N.", is_flag=True)
+@option("--model", "Estimate each annotator's error rates by this model instead.", ["dawid-skene"])
+@option("--leave-out-unsure", "Take unsure for no verdict. Default: for one like Y and N.", is_flag=True)
 @confidence_option
-@option("--resample", "What is resampled.", ["question", "triple"], "question")
+@option("--resample", "Unit that is drawn.", ["question", "triple"], "question")
 @resamples_option
 @seed_option
 @output_options()

@@ -33,7 +33,7 @@ def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], 
     # each run left out
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --table left_out
 
-    Docs: docs/campaigns.md
+    Docs: docs/qrels.md
     """
     from kgtrec.campaign.decide import decisions_of
     from kgtrec.campaign.diagnostics import MEASURES, diagnose

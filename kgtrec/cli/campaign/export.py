@@ -20,10 +20,10 @@ FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 @click.argument("campaign", type=click.Path())
 @option("--annotator", "Whose tasks; required except for Label Studio.", metavar="PERSON")
 @option("--out", "File to write; for Label Studio a folder.", PATH, required=True)
-@option("--format form", "Format. Default: by the suffix of --out.", FORMATS)
+@option("--format form", "Form of the tasks. Default: by --out.", FORMATS)
 @option("--all everything", "Write judged tasks too, with the annotator's own verdicts.", is_flag=True)
 @option("--first", "Write the first N tasks only.", COUNT)
-@option("--merge", "Keep what is filled in in OUT; the old file gets another name.", is_flag=True)
+@option("--merge", "Copy what is filled in from OUT, which is kept under another name.", is_flag=True)
 @option("--guidelines", "Link to the guidelines, shown in Label Studio.", metavar="URL")
 @force_option
 def command(

@@ -39,7 +39,7 @@ def command(folder: str, out: str, topics: str | None) -> None:
     # then as qrels
     kgtrec campaign qrels FB-Test-S-C --out qrels
 
-    Docs: docs/study-fb15k-237.md
+    Docs: docs/qrels.md
     """
     require_writable(out)
     published = read_kgc_sparsity(folder, topics=topics)

@@ -43,11 +43,11 @@ from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
 
 _PEOPLE = {
-    "annotator": "Judges triples",
-    "adjudicator": "Settles conflicts",
-    "expert": "Judges a sample again",
-    "manager": "Sees the dashboard and judges nothing",
-    "left": "Has left; earlier verdicts stay",
+    "annotator": "Person who judges",
+    "adjudicator": "Person who settles conflicts",
+    "expert": "Person who judges a sample again",
+    "manager": "Person who manages and judges nothing",
+    "left": "Person who has left, and whose verdicts stay",
 }
 
 

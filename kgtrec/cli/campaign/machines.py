@@ -20,7 +20,7 @@ TABLES = ("machines", "relations", "reliability", "systems", "orders")
 @click.command(name="machines")
 @click.argument("campaign", type=click.Path())
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[RUNS]...")
-@option("--machine names", "Machine, repeatable. Default: all of CAMPAIGN.", multiple=True, metavar="NAME")
+@option("--machine names", "Only this one; repeatable. Default: all of CAMPAIGN.", multiple=True, metavar="NAME")
 @measure_option("AP@20 and nDCG@20")
 @confidence_option
 @resamples_option

@@ -52,19 +52,18 @@ def _target(_: click.Context, __: click.Parameter, text: str | None) -> tuple[st
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[SYSTEMS]...")
 @measure_option("P, nDCG and AP at the pool's depth")
 @option(
-    "--target",
-    "Smallest share whose mean half-width of intervals is this.",
-    metavar="'MEASURE WIDTH'",
-    callback=_target,
+    "--target", "Smallest share that gives intervals of this half-width.", metavar="'MEASURE WIDTH'", callback=_target
 )
-@option("--budget", "Greatest share that needs no more verdicts.", COUNT)
-@option("--hours", "Greatest share that needs no more hours.", Real(0, MOST_COUNT, min_open=True))
-@option("--share shares", "Share, repeatable. Default: a few.", Real(0, 1, min_open=True), multiple=True)
+@option("--budget", "Greatest share that needs at most so many more verdicts.", COUNT)
+@option("--hours", "Greatest share that needs at most so many more hours.", Real(0, MOST_COUNT, min_open=True))
+@option(
+    "--share shares", "This share of the triples; repeatable. Default: a few.", Real(0, 1, min_open=True), multiple=True
+)
 @option("--extend", "Draw the sample of the one share that is planned.", is_flag=True)
-@option("--strategy", "How to sample. Default: two-level.", DESIGNS)
+@option("--strategy", "Design of a sample. Default: two-level.", DESIGNS)
 @option("--prior", "Probability of Y before any verdict.", SHARE, PRIOR)
 @ties_option()
-@option("--collection folder", "Collection of the questions, for answers that qrels lack.", PATH)
+@option("--collection folder", "Collection whose other answers are filtered in runs.", PATH)
 @mixed_option
 @seed_option
 @output_options(TABLES, has_figures=True)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 @click.command(name="qrels")
 @click.argument("campaign", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True)
-@option("--level", "Questions: pooled, or all of true triples.", LEVELS, "question")
+@option("--level", "Questions: pooled, or of true triples.", LEVELS, "question")
 @option("--collection folder", "Write a collection, with the train and valid of this one.", PATH)
 @option("--known", "Triples to filter, such as valid.tsv; repeatable.", PATH, multiple=True)
 @option("--topics", "For --level triple: topics with the ids of the other questions.", PATH)
 @option("--depth", "Use triples down to this pool depth. Default: all.", at_least(0))
-@option("--machine", "Use its verdicts where people have settled nothing.", metavar="NAME")
+@option("--machine", "Machine whose verdicts count where people settled nothing.", metavar="NAME")
 @force_option
 def command(
     campaign: str,

@@ -24,7 +24,7 @@ TABLES = ("statistics", "labels")
 @click.argument("campaign", type=click.Path())
 @option("--size", "Triples to draw.", at_least(2), 200)
 @seed_option
-@option("--with-automatic", "Draw from the triples that a rule judged N too.", is_flag=True)
+@option("--with-automatic", "Also draw from the triples that a rule judged N.", is_flag=True)
 @option("--expert", "Who judges them, of people.tsv.", metavar="PERSON")
 @option("--report", "Estimate how good the labels are from the experts' verdicts.", is_flag=True)
 @confidence_option

@@ -19,7 +19,7 @@ TABLES = ("states", "relations", "annotators", "sides")
 
 @click.command(name="status")
 @click.argument("campaign", type=click.Path())
-@option("--per", "Give one result for each of these.", ("relation", "side"))
+@option("--per", "One result for each.", ("relation", "side"))
 @output_options(TABLES)
 def command(campaign: str, per: str | None, output: Output) -> None:
     """Show the progress of CAMPAIGN, and what to do next.

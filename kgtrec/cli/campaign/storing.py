@@ -21,9 +21,9 @@ _NAMED = 3  # places of rows that were begun
 
 #: ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``
 storing_options = stacked(
-    option("--format file_form", "Format; auto: by suffix.", FORMATS, "auto"),
+    option("--format file_form", "Form of the files.", FORMATS, "auto"),
     option("--person", "Who judged, or whose tasks are written. Default: as in the file.", metavar="NAME"),
-    option("--user-map", "Label Studio: file of account and person.", PATH, metavar="FILE"),
+    option("--user-map", "Lines `user person`, for accounts in Label Studio.", PATH, metavar="FILE"),
     option("--correct", "Replace earlier verdicts of the same person.", is_flag=True),
     option("--keep-going", "Import the other verdicts if some are refused.", is_flag=True),
     option("--time", "When they judged, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),

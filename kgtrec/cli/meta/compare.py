@@ -30,7 +30,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @click.command(name="compare")
 @qrels_and_systems
 @scoring_options("those of kgtrec evaluate")
-@option("--by", "Measure of groups and questions. Default: the first.", metavar="MEASURE")
+@option("--by", "Measure for groups and questions. Default: the first.", metavar="MEASURE")
 @option("--top", "Questions to show.", at_least(0), 20)
 @option("--relations", "Relations to show.", at_least(0), 10)
 @names_option

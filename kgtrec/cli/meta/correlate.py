@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 @click.command(name="correlate")
 @click.argument("labels", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND]")
 @systems_option
-@option("--second-systems", "Files of the same systems for SECOND, if others.", PATH, multiple=True)
-@scoring_options("all of both tables, or those of kgtrec evaluate")
+@option("--second-systems", "Files of the same systems for SECOND, if it needs others.", PATH, multiple=True)
+@scoring_options("all of the tables, or as kgtrec evaluate")
 @coefficients_option("all")
 @option("--key keys", "Column that distinguishes rows of one system; repeatable.", multiple=True, metavar="COLUMN")
 @direction_options
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 @option("--unpaired", "Equal ids are different questions in FIRST and SECOND.", is_flag=True)
 @per_option(STRATA)
 @workers_options
-@option("--name names", "Of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
+@option("--name names", "Name of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
 @output_options(has_figures=True)
 def command(
     labels: tuple[str, ...],

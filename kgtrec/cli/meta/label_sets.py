@@ -20,7 +20,7 @@ systems_option = option("--systems", "Runs, answer ranks or folder to score; rep
 
 def coefficients_option(about_default: str, default: Sequence[str] = COEFFICIENTS) -> Callable[[Command], Command]:
     """Add the option ``--coefficient``, passed to the command as ``coefficients``."""
-    about = f"Coefficient, repeatable. Default: {about_default}."
+    about = f"Coefficient; repeatable. Default: {about_default}."
     return choices_option("--coefficient", "coefficients", choices=COEFFICIENTS, about=about, default=tuple(default))
 
 

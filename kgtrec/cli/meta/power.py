@@ -31,11 +31,15 @@ TABLES = ("measures", "pairs", "families")
 @qrels_and_systems
 @scoring_options("those of kgtrec evaluate")
 @choices_option(
-    "--test", "tests", choices=POWER_TESTS, about="Repeatable. Default: t and clustered.", default=("t", "clustered")
+    "--test",
+    "tests",
+    choices=POWER_TESTS,
+    about="Test; repeatable. Default: t and clustered.",
+    default=("t", "clustered"),
 )
 @alpha_option
-@option("--resamples --repeats repeats", "Samples or shuffles of a test.", samples(1), 1000)
-@option("--resample", "What is resampled.", RESAMPLES, RESAMPLES[0])
+@option("--resamples --repeats repeats", "Bootstrap samples, or shuffles of tukey.", samples(1), 1000)
+@option("--resample", "Unit that is drawn.", RESAMPLES, RESAMPLES[0])
 @per_option(STRATA)
 @family_option
 @machine_option

@@ -20,9 +20,9 @@ _LIKE = ("grail", "ultra", "adaprop", "pykeen")  # PROTOCOLS, which are slow to 
 @measure_option("micro.MRR, micro.Hits@1, micro.Hits@10, micro.MR")
 @option("--candidates-total n_candidates", "Candidates that the samples were drawn from.", COUNT)
 @option("--candidates n_sampled", "Answer ranks: candidates to sample per answer.", COUNT)
-@option("--like", "Answer ranks: sample as this framework's evaluation does.", _LIKE)
+@option("--like", "Answer ranks: sample as this framework does.", _LIKE)
 @option("--draw", "Whether a sample may have a candidate twice.", DRAWS, DRAWS[0])
-@option("--ties", "Order of equal scores. Default: realistic.", TIES)
+@option("--ties", "How ties count. Default: realistic.", TIES)
 @confidence_option
 @option("--model", "Add an estimate that takes all candidates to be like the sample.", is_flag=True)
 @output_options()

@@ -28,10 +28,10 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 @click.command(name="sparsity")
 @click.argument("labels", nargs=-1, required=True, type=click.Path())
 @systems_option
-@scoring_options("all of the tables, or those of kgtrec evaluate")
+@scoring_options("all of the tables, or as kgtrec evaluate")
 @option("--reference", "Label set to compare with. Default: the first.", metavar="NAME")
 @option("--by", "Column of the label sets. Default: depth, or the only key.", metavar="COLUMN")
-@choices_option("--per", choices=PER, about="Give one result for each of these, or their combination.")
+@choices_option("--per", choices=PER, about="One result for each, or combined with side.")
 @option("--relations", "Label set or file whose shares of relations all sets get.", metavar="NAME|FILE")
 @coefficients_option("tau", ("tau",))
 @direction_options

@@ -27,8 +27,8 @@ TABLES = ("summary", "numbers", "draws")
 
 @click.command(name="withstand")
 @qrels_and_systems
-@scoring_options("nine; four more if false candidates are judged")
-@choices_option("--reason", "reasons", choices=REASONS, about="Why labels are missing. Default: all.", default=REASONS)
+@scoring_options("nine, or 13 with judged candidates")
+@choices_option("--reason", "reasons", choices=REASONS, about="Why. Default: all.", default=REASONS)
 @option(
     "--densities",
     "Shares of the facts that keep their labels.",
@@ -37,10 +37,10 @@ TABLES = ("summary", "numbers", "draws")
     metavar="NUMBERS",
 )
 @option("--repeats --draws draws", "Sets of labels per reason and density.", Whole(1, MOST_DRAWS), 5)
-@option("--depth", "Greatest depth of the pools of pooled and left-out.", COUNT, 20)
+@option("--depth", "Depth of the pools, for pooled and left-out.", COUNT, 20)
 @option(
     "--correlated-with",
-    "Systems whose found answers count. Default: the strongest.",
+    "Systems correlated with missing labels. Default: strongest family.",
     metavar="NAMES",
     callback=lambda _, __, text: listed(text),
 )

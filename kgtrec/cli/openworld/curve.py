@@ -50,7 +50,7 @@ from kgtrec.report.records import table_csv
     callback=numbers_of,
     metavar="NUMBERS",
 )
-@option("--correlated-with", "System whose found answers count. Default: the strongest.", metavar="NAME")
+@option("--correlated-with", "System correlated with missing labels. Default: the strongest.", metavar="NAME")
 @option("--repeats --draws draws", "Sets of labels per density.", Whole(1, MOST_DRAWS), 1)
 @option("--found-at", "Rank among false candidates at which an answer is found.", COUNT, 1)
 @ties_option()

@@ -40,7 +40,7 @@ _DEPTH = 10  # of a pool whose depth is not recorded
 @option("--truth", "All true answers, if they are known, for comparison.", PATH, metavar="QRELS")
 @measure_option("micro.MRR and micro.Hits@10")
 @option("--depth", "Depth of the pool. Default: that of the campaign; 10 with qrels.", COUNT)
-@option("--method", "Method whose beta the theory uses. Default: labels, if enough.", METHODS)
+@option("--method", "Method whose beta theory uses. Default: labels if enough.", METHODS)
 @option("--top", "Systems to separate.", COUNT, 5)
 @option("--wrong-order p", "Accepted error of an order.", Real(0, 0.5, min_open=True, max_open=True), 0.05)
 @confidence_option

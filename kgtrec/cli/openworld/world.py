@@ -9,8 +9,8 @@ from kgtrec.cli.options import MOST_PEOPLE, PATH, SHARE, Real, Whole, force_opti
 
 
 @click.command(name="world")
-@option("--people", "Entities.", Whole(2, MOST_PEOPLE), 6004)
-@option("--hidden", "Share of the facts that systems never see: the complete labels.", SHARE, 0.5)
+@option("--people", "Number of entities.", Whole(2, MOST_PEOPLE), 6004)
+@option("--hidden", "Share of the facts that are hidden from the systems.", SHARE, 0.5)
 @option("--valid", "Share of the facts in valid.", Real(0, 1, max_open=True), 0.0)
 @seed_option
 @option("--out", "Folder of the collection.", PATH, required=True)
