@@ -154,7 +154,7 @@ class _Command(click.Command):
                     formatter.write_dl(records, col_max=_WIDEST_NAME)
 
 
-def _help_parts(text: str | None) -> dict[str, str]:
+def _help_parts(text: str | None) -> dict[str, Any]:
     """A command's help without its examples and page, which follow the options."""
     about, _, examples = inspect.cleandoc(text or "").partition("\n\n\b\n")
     return {"help": about, "epilog": f"\b\n{examples}"}

@@ -74,8 +74,8 @@ class Whole(click.types.IntParamType):
 class Real(click.types.FloatParamType):
     """A finite number in a range."""
 
-    def __init__(self, *limits: float, **ends: bool) -> None:
-        self.range = click.FloatRange(*limits, **ends)
+    def __init__(self, least: float | None = None, most: float | None = None, **ends: bool) -> None:
+        self.range = click.FloatRange(least, most, **ends)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         return "X"

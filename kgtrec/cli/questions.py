@@ -111,7 +111,7 @@ def command(
     # a public data set, downloaded if need be
     kgtrec questions fb15k-237 --out C
 
-    Docs: docs/data-sets.md
+    Docs: docs/files.md
     """
     refuse_idle(_OF_TRIPLES, "--queries", when=queries is not None)
     options |= {
