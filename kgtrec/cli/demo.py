@@ -49,9 +49,7 @@ _EXPLAINED = {
 @option("--out", "Folder to write; new or empty.", PATH, required=True)
 @option("--people", "People in the family tree; 6004 take minutes.", Whole(20, MOST_PEOPLE), PEOPLE)
 @option("--hidden", "Share of the facts that are hidden from the systems.", SHARE, HIDDEN)
-@option(
-    "--labels", f"Hidden facts that become labels, those that {FAVOURED} finds first.", Whole(1, 1000), LABELS
-)
+@option("--labels", f"Hidden facts that become labels, those that {FAVOURED} finds first.", Whole(1, 1000), LABELS)
 @option("--error", "Error rate of an annotator; an adjudicator's is a quarter.", Real(0, 1), ERROR)
 @seed_option
 @force_option

@@ -86,6 +86,7 @@ def command(
     **options: Any,
 ) -> None:
     """Score SYSTEMS (answer ranks, runs, or folders of them) against QRELS (a file, a collection, or a campaign).
+    Without SYSTEMS, QRELS is a folder of collections of several graphs, each with its ranks.
 
     \b
     # default measures of all systems

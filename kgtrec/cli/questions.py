@@ -63,7 +63,7 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 @option("--train training", "With --inference: graph that the model was trained on.", PATH)
 @option("--inference", "Inductive: graph whose entities are the candidates.", PATH)
 @option("--columns", "h, r, t: triple; q: qualifier (time); -: skip.", default="hrt")
-@option("--delimiter", "Separator: tab, space, comma, whitespace, or another.", default="tab")
+@option("--delimiter", "tab, space, comma, whitespace, or another character.", default="tab")
 @option("--no-header is_bare", "Read the first line as a triple, not as column names.", is_flag=True)
 @option("--input-format --format input_form", "Form. Default: by file name.", FORMATS)
 @option("--literals", "N-Triples whose object is a literal.", LITERALS, "skip")

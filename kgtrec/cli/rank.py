@@ -104,7 +104,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 @splits_option
 @option(
     "--run-format",
-    "Form of the run; parts: a folder, for the largest.",
+    "Form of the run, parts (a folder) for the largest.",
     ("run.gz", "run.zst", "run", "parquet", "parts"),
     "run.gz",
 )
@@ -136,7 +136,8 @@ def command(
     executor: Helper | None,
     **options: Any,
 ) -> None:
-    """Turn the scores, models or lists of each SOURCE into exact answer ranks and a TREC run.
+    """Turn the scores, models or lists of each SOURCE into exact answer ranks and a TREC run. A SOURCE is a file or
+    folder of any kind in --list-sources.
 
     \b
     # a factorised model
