@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import io
 import os
 import pkgutil
@@ -64,7 +65,7 @@ _GONE = {
 
 
 #: headings of the options of a command with more than 8, and the parameters below each; of all others files are
-#: "Input", what is shown instead of running the command "Other", and the rest "How"
+#: "Input", what is shown instead of running the command stands at the end, and the rest is "Method"
 _HEADINGS: dict[str, set[str]] = {
     "What is scored": {
         *("measures", "systems", "second_systems", "folder", "sides", "per", "keys", "baselines", "settings", "split"),
@@ -74,18 +75,18 @@ _HEADINGS: dict[str, set[str]] = {
         *("kind", "input_form", "file_form", "columns", "delimiter", "is_bare", "literals", "chance", "trust"),
         "collection",
     },
-    "How": set(),
+    "Method": set(),
     "Output": {"out", "form", "part", "force", "sort", "run_format", "report_path", "merge", "dry_run", "name"},
-    "Other": set(),
 }
 _MOST_OPTIONS = 8  # without headings
+_WIDEST_NAME = 26  # of an option with its value, beside its help
 
 
 class LazyGroup(click.Group):
     """A group with the names of its commands in ``commands_of``, which imports a command only when it is called."""
 
     def __init__(self, *args: Any, package: str, commands_of: Mapping[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **kwargs | _help_parts(kwargs["help"]))
         self.package = package  # holds one module per command, with dashes as underscores
         self.commands_of = commands_of  # name -> one line about it
 
@@ -103,7 +104,7 @@ class LazyGroup(click.Group):
                 param.type = Text()
         if isinstance(command, click.Group):
             return command
-        return _Command(command.name, callback=command.callback, params=command.params, help=command.help)
+        return _Command(command.name, callback=command.callback, params=command.params, **_help_parts(command.help))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -138,18 +139,35 @@ class _Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of each heading together if there are many."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        if len(options) <= _MOST_OPTIONS + 1:  # --help
-            super().format_options(ctx, formatter)
-            return
-        below: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
-        for option in options:
-            other = "Other" if option.is_eager else "Input" if isinstance(option.type, click.Path) else "How"
-            heading = next((heading for heading, names in _HEADINGS.items() if option.name in names), other)
-            below[heading].append(option.get_help_record(ctx) or ("", ""))
+        below: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Options", *_HEADINGS)}
+        for option in sorted(options, key=lambda option: option.is_eager):
+            heading = "Input" if isinstance(option.type, click.Path) else "Method"
+            heading = next((heading for heading, names in _HEADINGS.items() if option.name in names), heading)
+            if len(options) <= _MOST_OPTIONS + 1:  # --help
+                heading = "Options"
+            elif option.is_eager:
+                heading = next(heading for heading in reversed(below) if below[heading])
+            below[heading].append(_help_record(option, ctx))
         for heading, records in below.items():
             if records:
                 with formatter.section(heading):
-                    formatter.write_dl(records)
+                    formatter.write_dl(records, col_max=_WIDEST_NAME)
+
+
+def _help_parts(text: str | None) -> dict[str, Any]:
+    """A command's help without its examples and page, which follow the options."""
+    about, _, examples = inspect.cleandoc(text or "").partition("\n\n\b\n")
+    return {"help": about, "epilog": f"\b\n{examples}"}
+
+
+def _help_record(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    """The names and the help of an option; many choices follow the help, since that wraps."""
+    names, about = option.get_help_record(ctx) or ("", "")
+    if len(names) > _WIDEST_NAME and names.endswith("]"):
+        names, _, choices = names[:-1].partition(" [")
+        about, gap, default = about.partition("  [")
+        return f"{names} NAME", f"{about.removesuffix('.')}: {choices.replace('|', ', ')}{gap}{default}"
+    return names, about
 
 
 def _instead(name: str) -> str:
@@ -234,10 +252,16 @@ def cli() -> None:
     """Evaluate knowledge-graph completion as TREC evaluates retrieval.
 
     \b
-    kgtrec demo --out demo                                   the whole job, without data
-    kgtrec questions train.tsv valid.tsv test.tsv --out C    triples -> topics and qrels
-    kgtrec rank C transe.npz --out ranks                     scores  -> answer ranks and runs
-    kgtrec evaluate C ranks/*.ranks.parquet                  ranks   -> MRR, Hits@k, AP@20, nDCG@20
+    # the whole job on made-up data
+    kgtrec demo --out demo
+    # triples -> questions and qrels
+    kgtrec questions train.tsv valid.tsv test.tsv --out C
+    # scores -> answer ranks and runs
+    kgtrec rank C transe.npz --out ranks
+    # ranks -> MRR, Hits@k, AP@20, nDCG@20
+    kgtrec evaluate C ranks
+
+    Docs: docs/README.md
     """
 
 

@@ -12,7 +12,7 @@ from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_coll
 from kgtrec.alignment.by_size import study_alignment
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
-from kgtrec.cli.options import COUNT, PATH, SEED, force_option, measure_option, option, samples, sizes_of
+from kgtrec.cli.options import COUNT, PATH, force_option, measure_option, option, samples, seed_option, sizes_of
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.table import Table
@@ -37,32 +37,22 @@ _STUDY = ("study.csv", "study-summary.csv")
 @click.command(name="align")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @option("--out", "Folder for the collection and each NAME.ranks.parquet.", PATH, required=True)
-@option("--similarity", "Similarity of vectors; neg-l1 and neg-l2: negative distances.", SIMILARITIES, "cosine")
-@option("--candidates", "Candidates: the entities of the test alignments, or all of the side.", CANDIDATES, "test")
-@option(
-    "--alignments",
-    "Test alignments, one `left TAB right` per line. Default: row i is aligned with row i, for all rows or for "
-    "the rows in is_test of the .npz.",
-    PATH,
-)
-@option("--train", "Train alignments in the same form, which do not count as wrong answers.", PATH)
-@option(
-    "--left-labels",
-    "Labels of the left rows, one per line (or the first of tab-separated columns). "
-    "Default: row numbers, left0, left1, ...",
-    PATH,
-)
-@option("--right-labels", "The same for the right rows or columns.", PATH)
+@option("--similarity", "Similarity of vectors.", SIMILARITIES, "cosine")
+@option("--candidates", "Entities of the test alignments, or all.", CANDIDATES, "test")
+@option("--alignments", "Test alignments, left TAB right. Default: row i with row i.", PATH)
+@option("--train", "Train alignments, which do not count as wrong answers.", PATH)
+@option("--left-labels", "Labels of the left rows, one per line. Default: row numbers.", PATH)
+@option("--right-labels", "Labels of the right rows, one per line. Default: row numbers.", PATH)
 @option(
     "--by-size --study sizes",
-    "Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions (0.1,0.5,1.0).",
+    "Also score test sets of these sizes, such as 500 or 0.1,0.5.",
     metavar="SIZES",
     callback=sizes_of,
 )
 @option("--repeats", "Test sets per size of --by-size.", samples(1), 10)
-@option("--seed", "Seed of --by-size.", SEED, 0)
-@measure_option("Measure of --by-size; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
-@option("--block", "Questions scored at a time, which limits memory. Default: as many as fill 64 MiB.", COUNT)
+@seed_option
+@measure_option("MR, Hits@1, MRR and AMRI (micro)")
+@option("--block", "Questions scored at a time. Default: as many as fill 64 MiB.", COUNT)
 @force_option
 def command(
     systems: tuple[str, ...],
@@ -78,19 +68,16 @@ def command(
     block: int | None,
     **drawing: Any,
 ) -> None:
-    """Rank the test alignments of two graphs' entities, in both directions.
-
-    SYSTEMS are vectors (an .npz with left, right and perhaps is_test, or a folder with left.npy and right.npy),
-    similarity matrices (.npy, left x right entities, higher is more alike), or folders of .npz and .npy files. Writes a
-    collection, whose tail questions go from left to right and whose head questions go from right to left, and answer
-    ranks, for kgtrec evaluate. With --by-size also study.csv (system, size, repeat, measure, value) and
-    study-summary.csv (mean, and the interval of the middle 95% of the repeats), which is printed.
+    """Rank the test alignments of two graphs' entities in both directions. SYSTEMS are vectors of both sides (.npz, or
+    a folder with left.npy and right.npy), similarity matrices (.npy), or folders of them.
 
     \b
+    # vectors; then kgtrec evaluate aligned/collection aligned
     kgtrec align gcn.npz --similarity neg-l1 --out aligned
-    kgtrec evaluate aligned/collection aligned/*.ranks.parquet --per side
-    kgtrec align similarities.npy --alignments test.tsv --left-labels zh.txt --right-labels en.txt --out aligned
-    kgtrec align gcn.npz --by-size 0.1,0.25,0.5,1.0 --repeats 20 --out aligned
+    # scores on smaller test sets too
+    kgtrec align gcn.npz --by-size 0.1,0.5,1.0 --repeats 20 --out aligned
+
+    Docs: docs/alignment.md
     """
     if measures and sizes is None:
         raise KgtrecError(

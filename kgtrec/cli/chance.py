@@ -20,8 +20,8 @@ from kgtrec.formats.triples import read_splits
 @option("--train", "Train triples, with --test instead of COLLECTION.", PATH)
 @option("--valid", "Valid triples, if there are any.", PATH)
 @option("--test", "Test triples.", PATH)
-@option("--split", "Split whose triples become questions; train and valid need the files.", SPLITS, "test")
-@measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
+@option("--split", "Split whose triples become questions.", SPLITS, "test")
+@measure_option("all with a known chance level")
 @splits_option
 @output_options()
 def command(
@@ -34,19 +34,16 @@ def command(
     filtered_by: tuple[str, ...],
     output: Output,
 ) -> None:
-    """Compute the chance level of COLLECTION: expectation and variance of every measure, for each side and both.
-
-    It takes no system, only the triples: the numbers depend on how many candidates and answers each question has. With
-    them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec published adjust).
-
-    A collection has the questions of its test triples. For numbers on valid or train triples give the three files
-    (as for kgtrec questions) and --split: its triples are asked for, and those of the other two are filtered.
+    """Compute the chance level of COLLECTION or of files of triples: expectation and variance of every measure, for
+    each side and both.
 
     \b
-    kgtrec chance C
+    # some measures, as a file
     kgtrec chance C -m "micro.MR micro.Hits@10 AP@20" --out chance.csv
-    kgtrec published adjust --measure micro.MRR --value 0.338 --chance chance.csv
-    kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
+    # of the validation triples
+    kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid
+
+    Docs: docs/chance.md
     """
     _require_one_way(collection, {"train": train, "valid": valid, "test": test}, split)
     if train is not None and test is not None:

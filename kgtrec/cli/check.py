@@ -92,38 +92,16 @@ def _contents_of(checked: Checked, kinds: Any) -> dict[str, Any]:
 @click.command(name="check")
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 def command(files: tuple[str, ...]) -> None:
-    """Validate runs, qrels, topics and answer ranks, each by itself and all FILES together.
-
-    The kind of a file is recognised from its content; - is standard input. The folder of a collection, a campaign, a
-    study or one of its steps is read as a whole, with all checksums. Any other folder means the runs and answer ranks
-    in it.
-
-    In addition to what readers refuse, these are findings: question ids that are not among the topics, entities that
-    are not in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank
-    column whose order differs from that of the scores, answers of the qrels without a rank, answer ranks of another
-    collection or with different filters, filtered answers in a run if the answer ranks with the same name beside it
-    were filtered, and a run without a record whose lists are no more about their own questions than about others.
-
-    Every recorded verdict of a campaign is checked by the rules of kgtrec campaign import, in the order in which they
-    were recorded: a person and role of people.tsv, a link for Y and N, only https links, nobody in two roles on one
-    triple, no correction older than the corrected verdict, an adjudicator only if annotators disagree or are unsure.
-    What can have been correct when it was recorded is not a finding: people who have left, corrections, verdicts on
-    triples that were not assigned.
-
-    Notes report what can be intended or an error: systems no better than chance beside good ones, test and train or
-    head and tail that seem to be swapped, filtered answers in other runs (as in raw ones), lists of candidates with
-    equal scores, a rank column without numbers, a collection whose qrels were replaced, links to hosts that sources.txt
-    does not list now, and who judged what if labels were published elsewhere.
-
-    Prints one line per file that is ok, and one per finding and note (for refused verdicts the first 20, and the number
-    of each kind). Exit code: 0 if there are only notes, 2 if there is any finding.
+    """Validate FILES, each by itself and all together: runs, qrels, topics, answer ranks, and the folders of
+    collections, campaigns and studies. The exit code is 2 if there is a finding, 0 if there are only notes.
 
     \b
-    kgtrec check transe.run.gz
+    # a run with the topics and qrels it belongs to
     kgtrec check topics.tsv qrels.txt transe.run.gz
+    # a collection, and the systems of a folder
     kgtrec check COLLECTION ranks
-    kgtrec check CAMPAIGN
-    kgtrec check STUDY
+
+    Docs: docs/files.md
     """
     checked: Checked = {}
     for file in dict.fromkeys(files):

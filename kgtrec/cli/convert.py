@@ -31,70 +31,36 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run, sort_run
 @click.command(name="convert")
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("target", metavar="OUT", nargs=-1, type=click.Path())
-@option("--kind", "What IN holds, if its content does not show it.", ("run", "qrels"))
-@option("--name", "The run's name (tag) in OUT, instead of the one in IN.")
+@option("--kind", "What IN is. Default: detected from the file.", ("run", "qrels"))
+@option("--name", "Tag of the run in OUT. Default: that of IN.")
 @option("--sort", "Put the rows of each question together, in bounded memory.", is_flag=True)
+@option("--to", "Write a folder instead of a file.", ("parts", "factors", "ir-datasets"))
+@option("--topics", "Topics with the question ids of IN, for --collection.", PATH)
+@option("--collection", "Give OUT the question ids of this collection.", PATH)
+@option("--stamp", "Record that all files belong to this collection; convert nothing.", PATH)
 @option(
-    "--to",
-    "Write a folder: of the run IN as Parquet files in parts, of the vectors of the model IN, or of the texts of "
-    "the collection IN for ir_datasets.",
-    ("parts", "factors", "ir-datasets"),
+    "--filter filtered_by", "With --stamp: splits that are filtered in the runs.", callback=splits, metavar="SPLITS|raw"
 )
-@option("--topics", "Topics with the question ids of IN, as in OLD/topics.tsv.", PATH)
-@option("--collection", "With --topics: give OUT the ids of this one, by what each asks.", PATH)
-@option("--stamp", "Record that IN, and the files after it, belong to this collection; convert nothing.", PATH)
-@option(
-    "--filter filtered_by",
-    "With --stamp: splits whose triples were removed from the runs. Default: not recorded.",
-    callback=splits,
-    metavar="SPLITS|raw",
-)
-@option("--entities", "With --to factors: labels of the model's entities, as for rank.", PATH)
-@option("--relations", "With --to factors: labels of its relations, as for rank.", PATH)
+@option("--entities", "With --to factors: entity labels in the model's order.", PATH)
+@option("--relations", "With --to factors: relation labels in the model's order.", PATH)
 @option("--data", "With --to factors: the framework's folder of the data set.", PATH)
-@option("--templates", "With --to ir-datasets: relation and template, as for a campaign.", PATH)
-@option("--names", "With --to ir-datasets: entity and name, as for a campaign.", PATH)
-@option("--descriptions", "With --to ir-datasets: entity and description, likewise.", PATH)
+@option("--templates", "With --to ir-datasets: file of relation TAB template.", PATH)
+@option("--names", "With --to ir-datasets: file of entity TAB name.", PATH)
+@option("--descriptions", "With --to ir-datasets: file of entity TAB description.", PATH)
 @force_option
 def command(
     source: str, target: tuple[str, ...], stamp: str | None, filtered_by: tuple[str, ...] | None, **options: Any
 ) -> None:
-    """Convert a run or qrels between TREC text and Parquet, a model to a factor folder, a collection to ir_datasets.
-
-    The name of OUT sets the format: .parquet, or text, plain or compressed (.gz, .zst). - is standard input or output,
-    as text. Labels, scores and grades are preserved exactly. Ranks are computed again in trec_eval's order (score, then
-    label). The second column, which no tool reads, is written as Q0 in runs and 0 in qrels.
-
-    With --to factors, IN is a model that kgtrec rank reads and that is made of vectors (.npz, LibKGE, DGL-KE,
-    PyTorch-BigGraph), and OUT a folder of its arrays, which are mapped when they are ranked: a model may be larger than
-    the memory. Partitions stay files of their own.
-
-    A Parquet run of more than 16 million rows, and a folder NAME.run of Parquet files in parts, are read part by part,
-    and need the rows of each question together. --sort puts them so, in files of any size: it holds a few million rows
-    in memory and the others, 16 bytes each, in temporary files beside OUT. The questions come in no useful order.
-
-    With --topics and --collection, IN is a run, answer ranks or qrels with the question ids of a topics file, and OUT
-    has those of the collection, which asks the same questions: its test triples stood in another order.
-
-    With --stamp, IN and the files after it are of other tools: score matrices (.npy), with rows in the order of the
-    collection's topics.tsv and columns in that of its entities, or runs with the question ids of the collection.
-    NAME.json beside each records their collection, as kgtrec rank and kgtrec.write_score_matrix do themselves. It is
-    checked whenever such a file is used with a collection, so scores, ids and orders of different ones are never mixed.
-
-    With --to ir-datasets, IN is a collection, and OUT a folder with queries.tsv (the questions in words), docs.tsv (the
-    entities) and qrels.txt, which ir_datasets and PyTerrier read. docs/neighbours.md shows how.
+    """Convert a run or qrels between TREC text and Parquet, by the suffix of OUT, or a model or collection to a folder
+    for other programs.
 
     \b
+    # text to Parquet
     kgtrec convert transe.run.gz transe.parquet
-    kgtrec convert transe.parquet transe.run.zst --name transe-2
-    zcat transe.run.gz | kgtrec convert - transe.parquet
-    kgtrec convert huge.run.gz huge.run --sort --to parts
-    kgtrec convert big.npz big --to factors
-    kgtrec convert model/wikidata wikidata --to factors --data data/wikidata
-    kgtrec convert old.run.gz new.run.gz --topics OLD/topics.tsv --collection NEW
-    kgtrec convert --stamp C transe.npy
+    # runs of other tools: record their collection
     kgtrec convert --stamp C runs/*.run.gz --filter train,valid,test
-    kgtrec convert COLLECTION texts --to ir-datasets --names names.tsv
+
+    Docs: docs/files.md
     """
     files = source, *target
     if stamp is not None:

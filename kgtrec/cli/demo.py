@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.cli.demo_steps import ERROR, FAVOURED, HIDDEN, LABELS, PEOPLE, Script, make_world, run_campaign, write_world
-from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
+from kgtrec.cli.options import MOST_PEOPLE, PATH, SHARE, Real, Whole, force_option, option, seed_option
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import completions
 from kgtrec.data.table import Column, Table
@@ -46,30 +46,24 @@ _EXPLAINED = {
 
 
 @click.command(name="demo")
-@option("--out", "Folder to write; new or empty, since a demo has verdicts in it.", PATH, required=True)
-@option("--people", "People in the family tree; 6004 (190,000 facts) take minutes.", Whole(20, MOST_PEOPLE), PEOPLE)
-@option("--hidden", "Share of the true facts that are hidden from the systems.", SHARE, HIDDEN)
-@option(
-    "--labels",
-    f"Number of hidden facts that become sparse labels, those that {FAVOURED} finds first; the others are true "
-    "but unlabelled.",
-    Whole(1, 1000),
-    LABELS,
-)
-@option("--error", "Error rate of an annotator; 3% more are unsure. An adjudicator's is a quarter.", Real(0, 1), ERROR)
-@option("--seed", "Random seed; the same seed gives the same folder.", SEED, 0)
+@option("--out", "Folder to write; new or empty.", PATH, required=True)
+@option("--people", "People in the family tree; 6004 take minutes.", Whole(20, MOST_PEOPLE), PEOPLE)
+@option("--hidden", "Share of the facts that are hidden from the systems.", SHARE, HIDDEN)
+@option("--labels", f"Hidden facts that become labels, those that {FAVOURED} finds first.", Whole(1, 1000), LABELS)
+@option("--error", "Error rate of an annotator; an adjudicator's is a quarter.", Real(0, 1), ERROR)
+@seed_option
 @force_option
 def command(out: str, people: int, hidden: float, labels: int, error: float, seed: int) -> None:
-    """Run the whole job on a made-up family tree; needs no data and no network.
-
-    Builds a closed-world KG of 23 kinship relations, hides facts from the baseline systems, ranks their scores, and
-    evaluates them on sparse and on complete labels. The sparse labels are biased: they are facts that one of the
-    systems finds. Then pools the systems, simulates two annotators with errors and an adjudicator who judge the pool,
-    and evaluates on the resulting labels. Ends with a study of the label sets, systems and measures, and its report.
+    """Run the whole job on a made-up family tree: systems, sparse and complete labels, a simulated campaign, and a
+    study with its report.
 
     \b
+    # no data needed
     kgtrec demo --out demo
+    # 190,000 facts; takes minutes
     kgtrec demo --out demo --people 6004
+
+    Docs: docs/install.md
     """
     tree, world = make_world(people, hidden, labels, seed)
     click.echo(

@@ -19,6 +19,7 @@ from kgtrec.cli.options import (
     family_option,
     listing_option,
     option,
+    per_option,
     refuse_idle,
     sides_option,
     ties_option,
@@ -50,37 +51,26 @@ def _measures() -> Iterator[str]:
 @click.argument("qrels", type=PATH)
 @click.argument("systems", nargs=-1, type=PATH)
 @scoring_options(
-    "Measure to compute, see --list-measures; may be repeated, or hold several. "
-    f"Default: {', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}.",
-    "with the sides, relations and categories of the questions, and with train, if QRELS is a file.",
-    seed="Random seed, for example of --ties nondeterministic.",
-    ties=ties_option("all", about=" all shows every policy, and how many answers tie."),
+    f"{', '.join(MACRO_DEFAULTS)}; for answer ranks also {', '.join(MICRO_DEFAULTS)}", ties=ties_option("all")
 )
-@option(
-    "--per",
-    "One value for each of these instead of one total. Popularity: degree in train; half-link: which of (anchor, "
-    "relation) and (relation, answer) train has; missing-links: of complex queries, to be predicted for the answer.",
-    BREAKDOWNS,
-)
-@option("--quantiles", f"Strata of popularity, of about as many answers each. Default: {QUANTILES}.", Whole(2, 1000))
+@per_option(BREAKDOWNS)
+@option("--quantiles", f"Strata of popularity. Default: {QUANTILES}.", Whole(2, 1000))
 @output_options(has_figures=True)
-@option("--sort", "Measure by which the systems are sorted, the best first. Default: as given.", metavar="MEASURE")
-@sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
-@option("--float32", "Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.", is_flag=True)
+@option("--sort", "Sort systems by this measure, best first. Default: as given.", metavar="MEASURE")
+@sides_option
+@option("--float32", "Compare the scores of runs as 32-bit floats, as trec_eval 9 does.", is_flag=True)
 @option(
     "--weights",
-    "Give equal weight to each question, to each relation, or to each relation and each question of it instead of "
-    "each item, answers 1 / their degree in train, or weights in a file of relation TAB share.",
-    metavar="question|relation|question-relation|popularity|FILE",
+    "Equal weight for each question, relation or question-relation, 1 / degree (popularity), or shares in a FILE.",
+    metavar="NAME|FILE",
 )
-@option("--confidence", "Add intervals of this level, such as 0.95, over other test sets.", SHARE)
+@option("--confidence", "Add intervals of this level, such as 0.95.", SHARE)
 @option(
     "--drawn",
-    "Sampling unit of the intervals: triples from the same graph, or questions with all their answers. "
-    "Default: triple, if the qrels' answers are the collection's test triples; else question.",
+    "Sampling unit of the intervals. Default: triple, if all answers are test triples.",
     ("triple", "question"),
 )
-@family_option("One row for each family of systems that were trained several times.")
+@family_option
 @machine_option
 @listing_option("--list-measures", "List the measures and exit.", _measures)
 def command(
@@ -95,37 +85,16 @@ def command(
     families: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file, a collection, or a campaign).
-
-    Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), the values are estimates of those that
-    judging the whole pool would give, with intervals.
-
-    Measures over answers (micro.MRR, micro.MR, micro.Hits@10) need answer ranks; macro.MRR, macro.Hits@10, AP@20,
-    nDCG@20 and every other name of ir-measures or trec_eval take either.
-
-    --ties all shows how many relevant entities tie with another candidate, in groups of which size; then each measure
-    with the relevant entities last among those they tie with (pessimistic), midway (realistic), on average over all
-    orders (expected), first (optimistic), in one random order (nondeterministic) and, for runs, by label (trec). apart
-    is the distance between optimistic and pessimistic.
-
-    Instead of both, FOLDER may hold collections of several graphs, each with its ranks (FOLDER/NAME, ranks in
-    FOLDER/NAME/ranks): a value for each graph, and the mean over graphs with an interval over other graphs.
-
-    --family gives mean and standard deviation over the seeds of each family; with --confidence intervals are over other
-    test sets and other seeds, and CSV and JSON have those over one of them too.
+    """Score SYSTEMS (answer ranks, runs, or folders of them) against QRELS (a file, a collection, or a campaign).
+    Without SYSTEMS, QRELS is a folder of collections of several graphs, each with its ranks.
 
     \b
-    kgtrec evaluate C ranks/*.ranks.parquet
-    kgtrec evaluate qrels.txt transe.run.gz -m AP@20 -m nDCG@20 -m RR
-    kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
-    kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
-    kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per popularity --quantiles 10 --out popularity.svg
-    kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per missing-links --weights question
-    kgtrec evaluate C ranks/*.ranks.parquet --ties all
-    kgtrec evaluate C ranks --family seeds --confidence 0.95 --format latex
-    kgtrec evaluate graphs -m "micro.MRR micro.Hits@10"
-    kgtrec evaluate campaign ranks/*.ranks.parquet --ties nondeterministic --machine learned
-    zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
+    # default measures of all systems
+    kgtrec evaluate C ranks
+    # two measures with intervals, as CSV
+    kgtrec evaluate C ranks -m "micro.MRR AP@20" --confidence 0.95 --out scores.csv
+
+    Docs: docs/micro-macro.md
     """
     if not systems:
         _show_graphs(qrels, scoring, output, options)

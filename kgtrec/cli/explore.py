@@ -9,7 +9,7 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import read_questions
-from kgtrec.cli.options import PATH, at_least, measure_option, option
+from kgtrec.cli.options import PATH, at_least, measure_option, names_option, option
 from kgtrec.cli.output import Output, form_of, raw_output_options
 from kgtrec.errors import KgtrecError
 
@@ -19,17 +19,11 @@ TABLES = ("question", "answers", "lists", "values")
 @click.command(name="explore")
 @click.argument("collection", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@option(
-    "--labels",
-    "Qrels, or a campaign with its settled triples, beside the collection's test answers; may be repeated.",
-    PATH,
-    multiple=True,
-    metavar="QRELS|CAMPAIGN",
-)
-@measure_option("Measure to show; may be repeated, or hold several. Default: five, over answers if there are ranks.")
-@option("--names", "File of entity TAB name, to show names instead of labels.", PATH)
-@option("--depth", "How many candidates of each list to keep.", at_least(1), 20)
-@option("--question", "Print the tables of this question instead of writing the page.", metavar="ID")
+@option("--labels", "Other label sets to show; repeatable.", PATH, multiple=True, metavar="QRELS|CAMPAIGN")
+@measure_option("five, over answers if there are ranks")
+@names_option
+@option("--depth", "Candidates of each list.", at_least(1), 20)
+@option("--question", "Print the tables of this question instead of the page.", metavar="ID")
 @raw_output_options(TABLES, "The page, NAME.html; with --question a file for its tables.")
 def command(
     collection: str,
@@ -42,17 +36,16 @@ def command(
     out: str | None,
     **options: Any,
 ) -> None:
-    """Write a page that shows why SYSTEMS get their numbers on COLLECTION, question by question.
-
-    SYSTEMS are answer ranks, runs, or folders of them; answer ranks and a run of one name are one system, of which the
-    ranks give the numbers and the run the lists. The page has all scores with their tests, where each pair of systems
-    differs, every question with its lists side by side, and what other label sets change. It is one file that needs no
-    network.
+    """Write a page that shows why SYSTEMS (answer ranks, runs, or folders of them) get their numbers on COLLECTION,
+    question by question.
 
     \b
+    # the page of all systems
     kgtrec explore C ranks --out explore.html
-    kgtrec explore C ranks --labels campaign --names names.tsv -m "micro.MRR AP@20" --out explore.html
+    # one question, printed
     kgtrec explore C ranks --question tail12
+
+    Docs: docs/explore.md
     """
     from kgtrec.explore.explore import explore
     from kgtrec.formats.campaign.folder import read_names

@@ -50,12 +50,14 @@ class Text(click.types.StringParamType):
         return text
 
 
-class Whole(click.IntRange):
-    """A whole number from ``least`` to ``most``; the help shows only ``least``."""
+class Whole(click.types.IntParamType):
+    """A whole number from ``least`` to ``most``."""
 
     def __init__(self, least: int, most: int) -> None:
-        super().__init__(min=least)
         self.least, self.most = least, most
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -69,18 +71,17 @@ class Whole(click.IntRange):
         return number
 
 
-class Real(click.FloatRange):
+class Real(click.types.FloatParamType):
     """A finite number in a range."""
 
+    def __init__(self, least: float | None = None, most: float | None = None, **ends: bool) -> None:
+        self.range = click.FloatRange(least, most, **ends)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "X"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return _finite(self, super().convert(value, param, ctx), value, param, ctx)
-
-
-class Number(click.types.FloatParamType):
-    """A finite number."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return _finite(self, super().convert(value, param, ctx), value, param, ctx)
+        return _finite(self, self.range.convert(value, param, ctx), value, param, ctx)
 
 
 def _finite(
@@ -219,39 +220,31 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 
 splits_option = option(
     "--filter filtered_by",
-    "Splits whose triples are removed from the candidates; static: also what holds at another time.",
+    "Splits whose triples are filtered; static: those of any time.",
     default=",".join(SPLITS),
     callback=splits,
     metavar="SPLITS|static|raw",
 )
 
 
-def sides_option(about: str) -> Callable[[Command], Command]:
-    """Add the option ``--sides``: the questions that ask for the head, for the tail, or both."""
-    return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.", default=SIDES)
+sides_option = choices_option(
+    "--sides", choices=SIDES, about="Only questions for this side. Default: head,tail.", default=SIDES
+)
+#: read by :func:`kgtrec.cli.inputs.read_families_of`
+family_option = option(
+    "--family families",
+    "Systems to take together, such as the seeds of a model; repeatable.",
+    multiple=True,
+    metavar="seeds|PATTERN=NAME|FILE",
+)
 
 
-def family_option(about: str) -> Callable[[Command], Command]:
-    """Add the option ``--family``, which :func:`kgtrec.cli.inputs.read_families_of` reads."""
-    return option(
-        "--family families",
-        f"{about} seeds: NAME.s1, NAME-seed2 and the like are NAME; or the name of those that match a pattern, or a "
-        "file of run TAB family with a header; may be repeated.",
-        multiple=True,
-        metavar="seeds|PATTERN=NAME|FILE",
-    )
-
-
-def ties_option(*more: str, about: str = "") -> Callable[[Command], Command]:
-    """Add the option ``--ties``, which may take ``more`` than policies; ``about`` them."""
+def ties_option(*more: str) -> Callable[[Command], Command]:
+    """Add the option ``--ties``, which may take ``more`` than policies."""
     from kgtrec.evaluation.scoring import TIE_POLICIES
 
-    return option(
-        "--ties",
-        f"Order of equal scores (rank type); expected is the exact mean over all orders.{about} Default: trec (by "
-        "label) for runs; for answer ranks realistic for measures over answers, expected for those over questions.",
-        (*TIE_POLICIES, *more),
-    )
+    about = "How ties count. Default: trec for runs, else by measure."
+    return option("--ties", about, (*TIE_POLICIES, *more))
 
 
 def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -262,7 +255,7 @@ def _replace(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 force_option = option(
     "--force",
-    "Replace what exists, if it is of the same kind; never inputs or verdicts.",
+    "Replace output of the same kind; never inputs or verdicts.",
     is_flag=True,
     expose_value=False,
     callback=_replace,
@@ -275,8 +268,7 @@ def _note_mixed(context: click.Context, _: click.Parameter, wanted: bool) -> Non
 
 mixed_option = option(
     "--mixed",
-    "Match by question ids what was made for another collection, and only warn about systems that cannot be "
-    "compared: filtered by other splits, or without the same judged non-answers if a measure uses these.",
+    "Match files of different collections by question id.",
     is_flag=True,
     expose_value=False,
     callback=_note_mixed,
@@ -315,21 +307,22 @@ def refuse_idle(idle: Container[str], of: str, *, when: bool = True) -> None:
         )
 
 
-def measure_option(about: str) -> Callable[[Command], Command]:
-    """Add the option ``-m`` or ``--measure``, passed to the command as ``measures``, with its help text."""
+def measure_option(default: str) -> Callable[[Command], Command]:
+    """Add the option ``-m`` or ``--measure``, passed to the command as ``measures``; ``default`` is shown."""
+    about = f"Measure; repeatable. Default: {default}."
     return option("-m --measure measures", about, multiple=True, metavar="MEASURE")
 
 
-def per_option(about: str) -> Callable[[Command], Command]:
-    """Add the option ``--per`` of the commands that take each stratum by itself; ``about``: what they do."""
-    from kgtrec.data.scores import STRATA
-
-    return option("--per", f"{about} for each of these by itself, as kgtrec evaluate --per.", STRATA)
+def per_option(choices: Sequence[str]) -> Callable[[Command], Command]:
+    """Add the option ``--per`` of the commands that take each stratum by itself."""
+    return option("--per", "One result for each.", choices)
 
 
-def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
-    """Add the option ``--seed``, with its help text."""
-    return option("--seed", about, SEED, 0)
+seed_option = option("--seed", "Random seed.", SEED, 0)
+alpha_option = option("--alpha", "Level of significance.", SHARE, 0.05)
+confidence_option = option("--confidence", "Level of the intervals.", SHARE, 0.95)
+resamples_option = option("--resamples", "Bootstrap samples.", samples(2), 1000)
+names_option = option("--names", "File of entity TAB name, to show names.", PATH)
 
 
 def direction_options(command: Command) -> Command:
@@ -341,7 +334,7 @@ def direction_options(command: Command) -> Command:
             raise KgtrecError(f"expected {twice[0]} with either --higher or --lower, found it with both")
         return command(better={**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}, **given)
 
-    about = "Column of an unknown measure where {} is better."
+    about = "Column of an unknown measure, {} is better; repeatable."
     return stacked(
         *(option(f"--{way}", about.format(way), multiple=True, metavar="NAME") for way in ("higher", "lower"))
     )(directed)
@@ -357,8 +350,8 @@ def workers_options(command: Command) -> Command:
         return command(workers=workers, executor=scheduler and partial(_dask, scheduler), **given)
 
     return stacked(
-        option("--workers", "Processes that share the work, for the same results. Default: 1.", Whole(1, MOST_WORKERS)),
-        option("--scheduler", "Dask scheduler, such as tcp://host:8786; needs kgtrec[distributed].", metavar="ADDRESS"),
+        option("--workers", "Processes that share the work. Default: 1.", Whole(1, MOST_WORKERS)),
+        option("--scheduler", "Dask scheduler, such as tcp://host:8786.", metavar="ADDRESS"),
     )(shared)
 
 

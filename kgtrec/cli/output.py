@@ -84,23 +84,20 @@ def output_options(tables: Sequence[str] = (), *, has_figures: bool = False) -> 
         def shown(*, form: str | None, out: str | None, part: str | None = None, **given: Any) -> Any:
             return command(output=Output(form_of(out, form, forms=forms), out, part), **given)
 
-        figure = ", of a figure .svg, .pdf or .png" * has_figures
-        return raw_output_options(tables, f"File to write instead of standard output{figure}.", forms)(shown)
+        about = "File instead of standard output, in the format of its suffix."
+        return raw_output_options(tables, about, forms)(shown)
 
     return decorate
 
 
-def raw_output_options(
-    tables: Sequence[str], out: str, forms: Sequence[str] = FORMATS, default: str = "that of --out's suffix, else table"
-) -> Callable[[Command], Command]:
+def raw_output_options(tables: Sequence[str], out: str, forms: Sequence[str] = FORMATS) -> Callable[[Command], Command]:
     """Add the options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
 
     ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``.
     """
-    of_table = f"The only table to print. CSV and Parquet hold one. Default: all; there {tables[0]}." if tables else ""
     return stacked(
-        option("--format form", f"Form of the output. Default: {default}.", forms),
-        *([option("--table part", of_table, tables)] if tables else []),
+        option("--format form", "Form of the output.", forms),
+        *([option("--table part", "Only this table.", tables)] if tables else []),
         option("--out", out, PATH),
         force_option,
     )

@@ -76,45 +76,33 @@ def _strata(_: click.Context, __: click.Parameter, text: str) -> tuple[tuple[int
 @click.argument("collection", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
 @option("--out", "Folder to write; required without --dry-run.", PATH, metavar="CAMPAIGN")
-@option("--strategy", "Strategy of pooling; see --list-strategies.", tuple(STRATEGIES), "depth")
+@option("--strategy", "Strategy of --list-strategies.", tuple(STRATEGIES), "depth", metavar="NAME")
 @option("--depth", "Last rank that is pooled. Default: 10 for depth, 100 for others.", COUNT)
 @option("--budget", "Number of triples, for the strategies that take one.", COUNT)
-@option("--cut", "Remove filtered triples before ranks are counted, or after the cut (raw).", CUTS, "filtered")
+@option("--cut", "Filter triples before the cut, or after (raw).", CUTS, "filtered")
 @option("--questions questions_path", "Ids of the questions to pool for, one per line.", PATH)
-@option(
-    "--known --seeds known_path",
-    "Triples (head TAB relation TAB tail): only their questions are pooled, and only these triples are known answers.",
-    PATH,
-)
-@family_option("Families of runs.")
+@option("--known --seeds known_path", "Known triples; only their questions are pooled.", PATH)
+@family_option
 @mixed_option
-@seed_option("Random seed of ties, turns and samples.")
-@option(
-    "--by-question",
-    "Strategy take: questions take turns with their best candidates, as in other strategies with a budget.",
-    is_flag=True,
-)
-@option("--rrf-k k", "k of strategy rrf.", Real(0), 60.0)
-@option("--rbp-p p", "p of strategy rbp.", Real(0, 1, max_open=True), 0.8)
+@seed_option
+@option("--by-question", "Strategy take: questions take turns with their best candidates.", is_flag=True)
+@option("--rrf-k k", "Strategy rrf: k.", Real(0), 60.0)
+@option("--rbp-p p", "Strategy rbp: p.", Real(0, 1, max_open=True), 0.8)
 @option(
     "--strata",
-    "Strata of strategy stratified: last rank, and share of each question's candidates that is sampled.",
+    "Strategy stratified: last ranks, shares.",
     default=",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA),
     callback=_strata,
     metavar="RANK:SHARE,...",
 )
-@option("--share", "Share of the triples that people judge, for strategies two-level and whole-questions.", SHARE, 0.2)
-@option("--least", "Smallest sample per question and stratum, for strategy stratified.", COUNT, DEFAULT_LEAST)
-@option("--judged judged_path", "Recorded qrels to replay, for strategies that need judgements one at a time.", PATH)
-@choices_option(
-    "--trivial",
-    choices=WAYS,
-    about="Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
-)
-@option("--entity-types", "For --trivial types: lines of entity TAB type.", PATH)
-@option("--relation-types", "For --trivial types: lines of relation TAB type of its head TAB type of its tail.", PATH)
+@option("--share", "Strategies two-level, whole-questions: share.", SHARE, 0.2)
+@option("--least", "Strategy stratified: smallest sample per stratum.", COUNT, DEFAULT_LEAST)
+@option("--judged judged_path", "Qrels to replay, for strategies that ask one at a time.", PATH)
+@choices_option("--trivial", choices=WAYS, about="Candidates that a rule judges as N, not people.")
+@option("--entity-types", "For --trivial types: file of entity TAB type.", PATH)
+@option("--relation-types", "For --trivial types: file of relation, head type, tail type.", PATH)
 @option("--observed-types", "For --trivial types: use the types observed in train.", is_flag=True)
-@option("--dry-run", "Show how many triples each rule of --trivial judges; write nothing.", is_flag=True)
+@option("--dry-run", "Show what --trivial judges; write nothing.", is_flag=True)
 @option("--report report_path", "Write the report here too: .txt, .csv, .json or .tex.", PATH)
 @force_option
 @listing_option(
@@ -140,16 +128,13 @@ def command(
 ) -> None:
     """Collect the top candidates of RUNS (or folders of them) for the questions of COLLECTION, for people to judge.
 
-    Filtered triples and the answers of the collection are never pooled. Writes campaign.json, topics.tsv, seeds.txt,
-    pool.tsv, runs.tsv and automatic.tsv to CAMPAIGN, and prints the size of the pool and the contribution of each run.
-
     \b
-    kgtrec pool C ranks/*.run.gz --depth 10 --out campaign
-    kgtrec pool C ranks --strategy rrf --budget 5000 --family "trans*=translational" --out campaign
-    kgtrec pool C ranks --known sample.tsv --cut raw --out campaign
+    # the top 10 of every run
+    kgtrec pool C ranks --depth 10 --out campaign
+    # a fifth of them, for estimates
     kgtrec pool C ranks --strategy two-level --share 0.2 --out campaign
-    kgtrec pool C ranks --trivial types,category --observed-types --dry-run
-    kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
+
+    Docs: docs/pooling.md
     """
     chosen = strategy_of(strategy)
     files = _run_files(runs)

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import refuse_second_input
-from kgtrec.cli.options import PATH, SEED, Number, choices_option, force_option, option, refuse_idle, sides_option
+from kgtrec.cli.options import PATH, Real, choices_option, force_option, option, refuse_idle, seed_option, sides_option
 from kgtrec.collection.queries import build_queries
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
@@ -60,65 +60,29 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 @click.argument("triples", nargs=-1, metavar="TRAIN [VALID] TEST", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True, metavar="COLLECTION")
 @force_option
-@option("--train training", "The graph that a model is trained on, with --inference: a file, or its folder.", PATH)
+@option("--train training", "With --inference: graph that the model was trained on.", PATH)
+@option("--inference", "Inductive: graph whose entities are the candidates.", PATH)
+@option("--columns", "h, r, t: triple; q: qualifier (time); -: skip.", default="hrt")
+@option("--delimiter", "tab, space, comma, whitespace, or another character.", default="tab")
+@option("--no-header is_bare", "Read the first line as a triple, not as column names.", is_flag=True)
+@option("--input-format --format input_form", "Form. Default: by file name.", FORMATS)
+@option("--literals", "N-Triples whose object is a literal.", LITERALS, "skip")
+@option("--like", "Defaults of the four options below, as in this framework.", tuple(POLICIES_LIKE))
+@option("--repeated", "Triples repeated within a split.", POLICIES, "drop")
+@option("--leaked", "Test triples that are also in train or valid.", POLICIES, "keep")
+@option("--unseen-entities", "Test triples with entities not in train.", POLICIES, "keep")
+@option("--unseen-relations", "Test triples with relations not in train.", POLICIES, "keep")
 @option(
-    "--inference",
-    "The graph that the trained model meets, of other entities, which are the candidates: a file, with VALID and TEST "
-    "after it; or a folder of all three.",
-    PATH,
+    "--sample", "Ask for this part of the test triples; filter the others.", metavar="N|SHARE|FILE", callback=_sample
 )
-@option(
-    "--columns",
-    "Columns: h, r and t (head, relation, tail), q (a qualifier, such as the time), - (not read).",
-    default="hrt",
-)
-@option("--delimiter", "Separator of columns: tab, space, comma, whitespace (any amount), a character.", default="tab")
-@option("--no-header is_bare", "The first line is a triple, though it reads like names of columns.", is_flag=True)
-@option("--input-format --format input_form", "Format of the triples. Default: detected from the file name.", FORMATS)
-@option("--literals", "What to do with N-Triples whose object is a literal.", LITERALS, "skip")
-@option(
-    "--like",
-    "Leave out the same triples as this framework, unless one of the next four options is given: pykeen drops "
-    "repeated triples, and test and valid triples with entities or relations that train lacks; with --inference also "
-    "filter what PyKEEN 1.11's pipeline filters, by the numbers of training entities, which is wrong.",
-    tuple(POLICIES_LIKE),
-)
-@option("--repeated", "Triples repeated within a split. An answer is in the qrels once in any case.", POLICIES, "drop")
-@option("--leaked", "Test triples that are also in train or valid. Kept, they are answers.", POLICIES, "keep")
-@option(
-    "--unseen-entities",
-    "Test triples with an entity that train lacks. drop also removes such entities from the candidates.",
-    POLICIES,
-    "keep",
-)
-@option("--unseen-relations", "Test triples with a relation that train lacks.", POLICIES, "keep")
-@option(
-    "--sample",
-    "Make questions from N random test triples, from a fraction (0.1), or from those in a file like TEST; the "
-    "others are filtered.",
-    metavar="N|FRACTION|FILE",
-    callback=_sample,
-)
-@option("--seed", "Seed of --sample.", SEED, 0)
-@sides_option("Which questions to ask, for data sets that ask for one side only.")
-@option(
-    "--queries",
-    "Complex queries for questions: BetaE's test-queries.pkl, with its answers beside it, or JSON Lines. TEST has the "
-    "links to predict.",
-    PATH,
-    metavar="FILE",
-)
-@option(
-    "--candidates",
-    "Which entities are candidates at a side of a relation: train, those that train has there; or a file of relation, "
-    "side and entity; of entity and type, such as TGB's nodetype.csv; or OpenKE's type_constrain.txt.",
-    PATH,
-    metavar="train|FILE",
-)
-@option("--ids", "Name entities e0, e1, ... and write entities.tsv; for labels with white space.", is_flag=True)
-@option("--threshold", "A side of a relation is N if its mean number of entities is at least this.", Number(), 1.5)
+@seed_option
+@sides_option
+@option("--queries", "Complex queries: BetaE's test-queries.pkl, or JSON Lines.", PATH, metavar="FILE")
+@option("--candidates", "Candidates of each side of a relation. Default: all entities.", PATH, metavar="train|FILE")
+@option("--ids", "Name entities e0, e1, ..., for labels with white space.", is_flag=True)
+@option("--threshold", "Mean number of entities that makes a side N.", Real(), 1.5)
 @choices_option(
-    "--categories-from", choices=SPLITS, about="Splits that decide relation categories. Default: all.", default=SPLITS
+    "--categories-from", choices=SPLITS, about="Splits for relation categories. Default: all.", default=SPLITS
 )
 @click.pass_context
 def command(
@@ -138,39 +102,16 @@ def command(
     queries: str | None,
     **options: Any,
 ) -> None:
-    """Turn TRAIN, VALID and TEST triples into questions and qrels.
-
-    Each is a file of `head TAB relation TAB tail` lines, plain, .gz or .zst, or - for standard input; N-Triples (.nt);
-    OpenKE's train2id.txt; LibKGE's train.del; OGB's train.pt. A first line of column names, such as head, relation,
-    tail, is skipped. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
-    of a public data set, which is downloaded if need be (kgtrec data list).
-
-    Facts may have a time in a fourth column, and a number after it, as RE-Net's, TLogic's and tkbc's have; labels of
-    numbers are read from entity2id.txt and relation2id.txt beside them. One file of facts with a time, such as TGB's
-    tkgl-icews_edgelist.csv, is split by it.
-
-    With --train and --inference a model trained on one graph is asked about another with other entities: the candidates
-    and the filter are those of the inference graph with its VALID and TEST. A folder of ILPC or InGram has both graphs.
-
-    Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
-    report.txt to COLLECTION, and prints the report.
+    """Turn TRAIN, VALID and TEST triples (files, their folder, or the name of a public data set) into a collection of
+    questions and qrels.
 
     \b
-    kgtrec questions train.tsv.gz valid.tsv.gz test.tsv.gz --out C
-    kgtrec questions OpenKE/benchmarks/FB15K237 --out C
-    kgtrec questions train.txt valid.txt test.txt --columns htr --ids --out C
+    # files of head TAB relation TAB tail
+    kgtrec questions train.tsv valid.tsv test.tsv --out C
+    # a public data set, downloaded if need be
     kgtrec questions fb15k-237 --out C
-    kgtrec questions wn18rr --like pykeen --out C
-    kgtrec questions wn18rr --sample 0.1 --seed 7 --unseen-entities drop --out C
-    kgtrec questions train.tsv test.tsv --sample judged.tsv --out C
-    kgtrec questions --train fb237_v1 --inference fb237_v1_ind --out C
-    kgtrec questions --train train.txt --inference graph.txt valid.txt test.txt --out C
-    kgtrec questions ilpc2022/data/small --out C
-    kgtrec questions FB15k-237-betae --queries FB15k-237-betae/test-queries.pkl --out C
-    kgtrec questions train.txt valid.txt --queries valid-queries.pkl --out C
-    kgtrec questions RE-Net/data/YAGO --out C
-    kgtrec questions wn18rr --candidates train --out C
-    kgtrec questions OpenKE/benchmarks/FB15K237 --candidates OpenKE/benchmarks/FB15K237/type_constrain.txt --out C
+
+    Docs: docs/files.md
     """
     refuse_idle(_OF_TRIPLES, "--queries", when=queries is not None)
     options |= {

@@ -22,7 +22,6 @@ from kgtrec.cli.options import (
     seed_option,
     sides_option,
     splits_option,
-    stacked,
     workers_options,
 )
 from kgtrec.data.collection import Collection
@@ -78,68 +77,47 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 
 
 #: the options ``--out``, ``--depth``, ``--filter``, ``--run-format``, ``--block`` and ``--force``
-_system_options = stacked(
-    option("--out", "Folder for each NAME.ranks.parquet and run.", PATH, required=True),
-    option("--depth", "Length of the lists in the run; 0: no run. Ranks are exact at any depth.", at_least(0), 100),
-    splits_option,
-    option(
-        "--run-format",
-        "Format of the run, by its suffix; parts: a folder NAME.run of Parquet files, for very large ones.",
-        ("run.gz", "run.zst", "run", "parquet", "parts"),
-        "run.gz",
-    ),
-    option("--block", "Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB.", COUNT),
-    force_option,
-)
 
 
 @click.command(name="rank")
 @click.argument("collection", type=PATH)
 @click.argument("sources", nargs=-1, metavar="[SOURCE...]", type=PATH)
 @option("--from kind", "Kind of the sources. Default: detected from the files.", metavar="NAME")
-@listing_option("--list-sources", "List the kinds of sources, what each reads and needs, and exit.", _sources)
+@listing_option("--list-sources", "List the kinds of sources and exit.", _sources)
 @option(
     "--baseline baselines",
-    "Also fit this baseline to the train triples and rank it; can be repeated. all: all except the controls and those "
-    "for facts with a time.",
+    "Fit this baseline, or all, to train, and rank it; repeatable.",
     multiple=True,
     metavar="NAME",
 )
 @listing_option("--list-baselines", "List the baselines with their options and exit.", _baselines)
 @option(
     "--option settings",
-    "A setting of the baseline, see --list-baselines; can be repeated. Several values, such as factors=8,32,128, give "
-    "one system per combination: NAME@1, NAME@2, ...",
+    "Setting of the baseline, such as factors=8,32 (two systems); repeatable.",
     multiple=True,
     metavar="KEY=VALUE",
     callback=_settings,
 )
-@seed_option("Random seed of baselines; the same seed gives the same files.")
-@_system_options
-@sides_option("Which questions to rank, for systems that answer one side only.")
-@option("--unknown-entities", "Entities that a model has not seen: an error, or they rank last.", UNKNOWN, "error")
+@seed_option
+@option("--out", "Folder for each NAME.ranks.parquet and run.", PATH, required=True)
+@option("--depth", "Length of the lists in the run; 0: no run.", at_least(0), 100)
+@splits_option
 @option(
-    "--judged judged_path",
-    "Qrels with additional judged pairs, which also get answer ranks, even with a negative grade (pooled, not "
-    "sampled); or a campaign, for all pairs of its pool.",
-    PATH,
+    "--run-format",
+    "Form of the run, parts (a folder) for the largest.",
+    ("run.gz", "run.zst", "run", "parquet", "parts"),
+    "run.gz",
 )
-@option(
-    "--entities",
-    "Entity labels in the order of the model's numbers: E's rows, a matrix's columns. Default: entities.txt beside the "
-    "file; for a matrix, NAME.npy.json if it exists; else what the framework wrote. For lists of names: lines LABEL "
-    "TAB NAME.",
-    PATH,
-)
-@option(
-    "--relations",
-    "Relation labels in the order of the model's numbers. Default: relations.txt beside an .npz archive; else what the "
-    "framework wrote. For lists of names: lines LABEL TAB NAME.",
-    PATH,
-)
-@option("--topics", "Topics in the order of a matrix's rows. Default: NAME.npy.json, else topics.tsv beside it.", PATH)
-@option("--data", "The framework's folder of the data set, with its ids and the order of its test triples.", PATH)
-@option("--trust", "Read files that can run code when they are read, such as PyKEEN's models.", is_flag=True)
+@option("--block", "Questions scored at a time. Default: as many as fill 50 MiB.", COUNT)
+@force_option
+@sides_option
+@option("--unknown-entities", "Entities that the model lacks.", UNKNOWN, "error")
+@option("--judged judged_path", "Qrels or campaign whose judged pairs get answer ranks too.", PATH)
+@option("--entities", "Entity labels in the model's order. Default: found beside the model.", PATH)
+@option("--relations", "Relation labels in the model's order. Default: found beside the model.", PATH)
+@option("--topics", "Topics in the order of a matrix's rows. Default: found beside it.", PATH)
+@option("--data", "The framework's folder of the data set.", PATH)
+@option("--trust", "Read files that can run code, such as PyKEEN's models.", is_flag=True)
 @option("--device", "Where a model computes, such as cuda. Default: the processor.", metavar="NAME")
 @workers_options
 def command(
@@ -158,28 +136,16 @@ def command(
     executor: Helper | None,
     **options: Any,
 ) -> None:
-    """Turn the scores, models or lists of SOURCEs into exact answer ranks and TREC runs, two files per system.
-
-    A SOURCE is a file or folder of PyKEEN, LibKGE, DGL-KE, PyTorch-BigGraph, AnyBURL, SimKGC, OGB or another program
-    (--list-sources), a factorised system (.npz with E, Q, b and questions: a score is Q @ E.T + b), a score matrix
-    (.npy, questions x entities, in the order given by --topics and --entities, by topics.tsv and entities.txt beside
-    it, or by NAME.npy.json of kgtrec convert --stamp), or a folder of .npz and .npy files. COLLECTION is the folder
-    that kgtrec questions wrote. The two files are named after the source, or after the baseline.
-
-    Factorised models are ranked by several processes with --workers, or by a cluster with --scheduler; the files are
-    the same. If ranking such a model is interrupted, its finished blocks stay in OUT/NAME.unfinished, and the same
-    command goes on.
+    """Turn the scores, models or lists of each SOURCE into exact answer ranks and a TREC run. A SOURCE is a file or
+    folder of any kind in --list-sources.
 
     \b
-    kgtrec rank C transe/ --trust --out ranks
+    # a factorised model
     kgtrec rank C transe.npz --out ranks
-    kgtrec rank C systems/ --out ranks --depth 1000 --run-format run.zst
-    kgtrec rank C scores.npy --out ranks --topics C/topics.tsv --entities sorted.txt
-    kgtrec rank C systems/ --out raw --filter raw --depth 0
-    kgtrec rank C big.npz --out ranks --workers 8
+    # all baselines
     kgtrec rank C --baseline all --out ranks
-    kgtrec rank C --baseline svd --option factors=8,32,128 --depth 0 --out ranks
-    kgtrec evaluate C ranks/*.ranks.parquet
+
+    Docs: docs/systems.md
     """
     if not sources and not baselines:
         raise click.UsageError("expected a SOURCE, or --baseline NAME, found none")

@@ -36,12 +36,7 @@ _TIES = ties_option()
 #: why ``--machine`` has no effect
 NO_CAMPAIGN = "QRELS that are no campaign"
 #: of the commands that estimate from the sample of a campaign
-machine_option = option(
-    "--machine",
-    "If QRELS is a campaign: a machine of it, such as learned, whose probabilities, recalibrated on people's verdicts, "
-    "help the estimates.",
-    metavar="NAME",
-)
+machine_option = option("--machine", "Of a campaign: machine that helps estimates, such as learned.", metavar="NAME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +92,13 @@ def qrels_and_systems(command: Command) -> Command:
     return click.argument("qrels", type=click.Path())(systems(command))
 
 
-def scoring_options(
-    about_measures: str, collection: str, *, seed: str = "Random seed.", ties: Callable[[Command], Command] = _TIES
-) -> Callable[[Command], Command]:
+def scoring_options(default: str, ties: Callable[[Command], Command] = _TIES) -> Callable[[Command], Command]:
     """Add the common options, which the command gets as one :class:`ScoringRequest` ``scoring``.
 
     Parameters
     ----------
-    about_measures, collection, seed : str
-        Help of ``--measure``, what follows "Collection" in that of ``--collection``, and help of ``--seed``.
+    default : str
+        The default of ``--measure``.
     ties : decorator
         Another option ``--ties``.
     """
@@ -117,24 +110,13 @@ def scoring_options(
             return command(scoring=ScoringRequest(measures, folder, own), **given)
 
         return stacked(
-            measure_option(about_measures),
+            measure_option(default),
             ties,
-            option(
-                "--missing",
-                "Questions that a run lacks: empty lists, as trec_eval -c, or left out.",
-                ("zero", "skip"),
-                "zero",
-            ),
-            option(
-                "--unlisted-answers",
-                "Answers of the collection that the qrels lack: filter them out as known true answers, or keep them as "
-                "candidates, as trec_eval does. Runs need --collection for it.",
-                ("filtered", "candidates"),
-                "filtered",
-            ),
+            option("--missing", "Questions that a run lacks: score 0, or skip.", ("zero", "skip"), "zero"),
+            option("--unlisted-answers", "Answers that qrels lack.", ("filtered", "candidates"), "filtered"),
             mixed_option,
-            seed_option(seed),
-            option("--collection folder", f"Collection {collection}", PATH),
+            seed_option,
+            option("--collection folder", "Collection of the questions, if the qrels are a file.", PATH),
         )(scored)
 
     return decorate

@@ -34,47 +34,26 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
 
 @click.command(name="study")
 @click.argument("study", type=click.Path(), metavar="CONFIG|STUDY")
-@option(
-    "--out",
-    "Folder of the study. Default: the folder in CONFIG. With STUDY: the page, NAME.html; other formats are written "
-    "beside it.",
-    PATH,
-)
+@option("--out", "Folder of the study; for STUDY, the page. Default: as in CONFIG.", PATH)
 @workers_options
 @option("--prune", "Remove steps of earlier inputs or options at the end.", is_flag=True)
-@choices_option(
-    "--formats",
-    choices=REPORT_FORMATS,
-    about="Of the report, its figures (svg, pdf, png) and tables (latex, csv); only with STUDY. Default: html.",
-)
-@option(
-    "--width",
-    "Width of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt; only with "
-    "STUDY. Default: 4.4in for each panel, two side by side, text of 9 pt.",
-    callback=_inches,
-    metavar="WIDTH",
-)
-@option("--intervals", "Also show intervals in LaTeX tables of scores and correlations; only with STUDY.", is_flag=True)
+@choices_option("--formats", choices=REPORT_FORMATS, about="Of the report of STUDY. Default: html.")
+@option("--width", "Width of the figures of STUDY, such as 3.3in.", callback=_inches, metavar="WIDTH")
+@option("--intervals", "Show intervals in the LaTeX tables of STUDY.", is_flag=True)
 @force_option
 def command(
     study: str, out: str | None, formats: tuple[str, ...], width: float | None, intervals: bool, **running: Any
 ) -> None:
-    """Run a whole study, from triples and scores to the report, as configured in CONFIG, a TOML file.
-
-    Rank the systems, score them under each label set, correlate the label sets, evaluate every pool depth, test all
-    pairs of systems, subsample the test set, compare policies for ties, and write report.html with its figures and
-    tables. docs/study.md lists the options of CONFIG.
-
-    Each step is stored with the checksums of its inputs, and is not computed again. A study that was stopped continues
-    when the command is given again. After a change, only the steps that depend on it are computed.
-
-    With STUDY, the folder of a finished study, nothing is computed: the report is written anew, as one page that works
-    offline, with figures in figures/ and tables in tables/ and data/ beside it if --formats has them.
+    """Run a whole study, from triples and scores to the report, as configured in CONFIG (TOML), or write the report of
+    a finished STUDY (a folder) anew.
 
     \b
-    kgtrec study study.toml
-    kgtrec study examples/fb15k-237/study.toml --out fb15k-237 --workers 2
+    # run it, or go on where it stopped
+    kgtrec study study.toml --workers 2
+    # its report for a paper
     kgtrec study fb15k-237 --out paper/report.html --formats html,pdf,latex --width 3.3in
+
+    Docs: docs/study.md
     """
     from kgtrec.report.files import write_report
     from kgtrec.study.run import contents_of_report, run_study

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kgtrec.cli import cli
-from kgtrec.cli.options import MOST_DRAWS, MOST_PEOPLE, MOST_SAMPLES, MOST_SEED, Number, Real, Text, Whole
+from kgtrec.cli.options import MOST_DRAWS, MOST_PEOPLE, MOST_SAMPLES, MOST_SEED, Real, Text, Whole
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -48,7 +48,7 @@ OPTIONS = [(f"{name} {param.opts[0]}", param) for name, command in commands() fo
 def test_every_option_has_a_type_with_bounds(name, param):
     """No number is without an end, and no text may be bytes."""
     plain = (click.types.IntParamType, click.types.FloatParamType, click.types.StringParamType)
-    assert not isinstance(param.type, plain) or isinstance(param.type, Whole | Real | Number | Text)
+    assert not isinstance(param.type, plain) or isinstance(param.type, Whole | Real | Text)
 
 
 WHOLE = [(name, param.type) for name, param in OPTIONS if isinstance(param.type, Whole)]
@@ -88,7 +88,7 @@ def test_bounds_are_those_of_python_and_of_studies():
     )
 
 
-REALS = [(name, param.type) for name, param in OPTIONS if isinstance(param.type, Real | Number)]
+REALS = [(name, param.type) for name, param in OPTIONS if isinstance(param.type, Real)]
 
 
 @pytest.mark.parametrize(("name", "kind"), REALS, ids=[name for name, _ in REALS])

@@ -17,26 +17,24 @@ from kgtrec.data.table import Table
 
 @click.command(name="adjudicate")
 @click.argument("campaign", type=click.Path())
-@option("--out", "File to write what waits to: .csv, .xlsx, .jsonl or .html.", PATH)
-@option("--import files", "Take in this file of verdicts; may be repeated.", PATH, multiple=True, metavar="FILE")
-@option("--merge", "Bring along what is filled in in OUT, which stays under another name.", is_flag=True)
-@storing_options("Who adjudicates: whose tasks are listed, or who judged the files.")
+@option("--out", "File of tasks: .csv, .xlsx, .jsonl or .html.", PATH)
+@option("--import files", "Import this file of verdicts; repeatable.", PATH, multiple=True, metavar="FILE")
+@option("--merge", "Copy what is filled in from OUT, which is kept under another name.", is_flag=True)
+@storing_options
 @force_option
 def command(
     campaign: str, out: str | None, files: tuple[str, ...], merge: bool, person: str | None, **options: Any
 ) -> None:
-    """List what waits for an adjudicator in CAMPAIGN: triples on which annotators disagree, or of which one is unsure.
-
-    Each comes with what every annotator said, with link and note, but not with who said it; which side is the first is
-    drawn for each triple. --person leaves out what that person has judged in another role, or has still to judge as an
-    annotator. --out writes the same as tasks to be filled in, and --import takes them back, checked as by kgtrec
-    campaign import. A file in which somebody has worked is not replaced: name another one, or bring along what is
-    filled in with --merge.
+    """List the triples of CAMPAIGN on which annotators disagree or one is unsure, write them as tasks for an
+    adjudicator, and import the verdicts.
 
     \b
-    kgtrec campaign adjudicate CAMPAIGN
+    # tasks for eve
     kgtrec campaign adjudicate CAMPAIGN --person eve --out eve.csv
+    # her verdicts
     kgtrec campaign adjudicate CAMPAIGN --person eve --import eve.csv
+
+    Docs: docs/campaigns.md
     """
     from kgtrec.campaign.tasks import tasks_for_adjudicator
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised

@@ -21,21 +21,18 @@ from kgtrec.report.show import table_text
 
 @click.command(name="assign")
 @click.argument("campaign", type=click.Path())
-@option("--per-triple", "Annotators per triple. Default: as before, first 2.", Whole(1, MOST_PER_TRIPLE), metavar="N")
-@option("--seed", "Of orders and ties. Default: as before, at first the pool's.", SEED)
+@option("--per-triple", "Annotators per triple. Default: as before, first 2.", Whole(1, MOST_PER_TRIPLE))
+@option("--seed", "Random seed. Default: as before, first the pool's.", SEED)
 def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
-    """Share the open triples of CAMPAIGN out among its active annotators, and print how much each of them has.
-
-    The triples of a question go to the same annotators, so that one search serves several of them. The questions come
-    in one order for everybody, so that work done in part overlaps, and their candidates in one's own. Nothing that was
-    judged is lost, and who was given something keeps it. Run it again when somebody has come or left: what the one did
-    not judge goes to others, and somebody new gets an even share of what
-    nobody has begun. Import before it what is done so far, and export the tasks anew after it. Otherwise it changes
-    nothing.
+    """Assign the open triples of CAMPAIGN to its active annotators; again, when somebody has come or left.
 
     \b
+    # two annotators per triple
     kgtrec campaign assign CAMPAIGN
-    kgtrec campaign assign CAMPAIGN --per-triple 3 --seed 7
+    # three
+    kgtrec campaign assign CAMPAIGN --per-triple 3
+
+    Docs: docs/campaigns.md
     """
     click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)

@@ -19,24 +19,21 @@ _MOST_RUNS = 12  # side by side in the table of overlaps
 @click.command(name="diagnostics")
 @click.argument("campaign", type=click.Path())
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[RUNS]...")
-@measure_option("Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.")
-@option("--judged-at", "The k of Judged@k.", COUNT, 10, metavar="K")
+@measure_option("AP@20 and nDCG@20")
+@option("--judged-at", "The k of Judged@k.", COUNT, 10)
 @mixed_option
 @output_options(TABLES)
 def command(campaign: str, systems: tuple[str, ...], measures: tuple[str, ...], judged_at: int, output: Output) -> None:
-    """Show what each run brought into the pool of CAMPAIGN, and what would be lost without it.
-
-    Contributions, overlap of runs, new positives per depth, and the share of positives among the judged candidates of a
-    question. Given RUNS, which usually are those that were pooled, also their scores, Judged@k, and how scores, ranks
-    and the order of the systems (tau) change when the triples that only one run, or one family of runs, had put in
-    were never judged. The families are those of runs.tsv of the campaign, which may be edited.
-
-    RUNS are runs, answer ranks, or folders of them. Answer ranks need rows for what was judged: kgtrec rank --judged.
+    """Show what each run contributed to the pool of CAMPAIGN and, given RUNS (or answer ranks, or folders of them), how
+    scores change without the triples of one run.
 
     \b
+    # the pool
     kgtrec campaign diagnostics CAMPAIGN
-    kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz -m AP@20 -m nDCG@20
-    kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --format csv --table left_out --out left-out.csv
+    # each run left out
+    kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --table left_out
+
+    Docs: docs/qrels.md
     """
     from kgtrec.campaign.decide import decisions_of
     from kgtrec.campaign.diagnostics import MEASURES, diagnose

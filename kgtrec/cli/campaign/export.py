@@ -18,12 +18,12 @@ FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 
 @click.command(name="export")
 @click.argument("campaign", type=click.Path())
-@option("--annotator", "Whose tasks. Needed but for Label Studio, which can take everybody's.", metavar="PERSON")
+@option("--annotator", "Whose tasks; required except for Label Studio.", metavar="PERSON")
 @option("--out", "File to write; for Label Studio a folder.", PATH, required=True)
-@option("--format form", "Form of the tasks. Default: that of --out's suffix.", FORMATS)
+@option("--format form", "Form of the tasks. Default: by --out.", FORMATS)
 @option("--all everything", "Write judged tasks too, with the annotator's own verdicts.", is_flag=True)
-@option("--first", "Write the first N tasks only.", COUNT, metavar="N")
-@option("--merge", "Bring along what is filled in in OUT, which stays under another name.", is_flag=True)
+@option("--first", "Write the first N tasks only.", COUNT)
+@option("--merge", "Copy what is filled in from OUT, which is kept under another name.", is_flag=True)
 @option("--guidelines", "Link to the guidelines, shown in Label Studio.", metavar="URL")
 @force_option
 def command(
@@ -36,33 +36,16 @@ def command(
     merge: bool,
     guidelines: str | None,
 ) -> None:
-    """Write an annotator's tasks of CAMPAIGN, to be filled in and taken back by kgtrec campaign import.
-
-    A task is a triple as a question to be answered with yes or no. The candidates of one question stand together, so
-    that one search serves them all. Nothing shows what others have said, nor which system put a triple forward, or
-    how high. Tasks that are judged already are left out, unless --all is given. Questions come in one order for
-    everybody: with --first 100 both annotators of a triple are mostly given it, so that part of the work can be used.
-
-    The workbook (.xlsx) and the CSV are for a spreadsheet: fill in verdict (Y, N or unsure), source and note, and save
-    it as what it is. The workbook has a list of verdicts to choose from, and keeps what is typed as text. In the CSV an
-    apostrophe at the beginning of a cell keeps it from being taken for a formula or a number; leave it there. A file in
-    which somebody has worked is not replaced: name another one, or bring along what is filled in with --merge.
-
-    A page (.html) holds the tasks as the page of kgtrec campaign serve shows them, in one file that needs no network:
-    send it by mail, or put it on a stick. It keeps the verdicts in the browser, and gives them as a file for import.
-    Needs kgtrec[serve].
-
-    For Label Studio, OUT holds the tasks, the labelling configuration and a README with the steps; see
-    docs/label-studio.md. Without --annotator everybody's tasks are in it, each once, with the people it is assigned to.
+    """Write an annotator's tasks of CAMPAIGN, to be filled in and imported by kgtrec campaign import: a spreadsheet, a
+    page (.html), JSON Lines, or a Label Studio project.
 
     \b
+    # a spreadsheet
     kgtrec campaign export CAMPAIGN --annotator ann --out ann.xlsx
-    kgtrec campaign export CAMPAIGN --annotator ann --out ann.csv
+    # a page that needs no network
     kgtrec campaign export CAMPAIGN --annotator ann --out ann.html
-    kgtrec campaign export CAMPAIGN --annotator ann --first 100 --out ann-1.csv
-    kgtrec campaign export CAMPAIGN --annotator ann --merge --out ann.csv
-    kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
-    kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
+
+    Docs: docs/campaigns.md
     """
     import numpy as np
 

@@ -27,30 +27,19 @@ _SHOWN = 3  # lines of each kind
 @click.command(name="import-kgc-sparsity")
 @click.argument("folder", metavar="DIR", type=click.Path())
 @option("--out", "Folder to write; new or empty.", PATH, required=True, metavar="CAMPAIGN")
-@option(
-    "--topics",
-    "Topics whose ids the questions get, such as those of a collection. Default: those published, which are "
-    "those of kgtrec questions on FB15k-237.",
-    PATH,
-    metavar="TOPICS",
-)
+@option("--topics", "Topics with the question ids to use. Default: those published.", PATH)
 @force_option
 def command(folder: str, out: str, topics: str | None) -> None:
-    """Take in the labels that Zhou et al. (SIGIR 2022) published for FB15k-237, as a campaign.
-
-    DIR is a copy of the data folder of github.com/zhouying20/kgc-sparsity. Of each kind of line that is not as it
-    should be, the number is printed, and the first few with their line numbers and what was made of them; all of them
-    go to published-labels.txt in CAMPAIGN.
-
-    The published files keep the depth of each triple in the pool, not which run put it in, nor for which question. So
-    CAMPAIGN has one run, kgc-sparsity, and that depth for its rank, for each question of the triple. They keep one
-    label per triple: that of one annotator, published; where annotations.txt has another one than human_labeled.txt,
-    or the latter has none, the former is that of an adjudicator.
+    """Import the labels that Zhou et al. (SIGIR 2022) published for FB15k-237, as a campaign, from the data folder of
+    github.com/zhouying20/kgc-sparsity.
 
     \b
+    # the labels, as a campaign
     kgtrec campaign import-kgc-sparsity kgc-sparsity/data --out FB-Test-S-C
+    # then as qrels
     kgtrec campaign qrels FB-Test-S-C --out qrels
-    kgtrec campaign qrels FB-Test-S-C --level triple --topics C/topics.tsv --out triple-level
+
+    Docs: docs/qrels.md
     """
     require_writable(out)
     published = read_kgc_sparsity(folder, topics=topics)

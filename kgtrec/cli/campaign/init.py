@@ -19,7 +19,7 @@ from kgtrec.campaign.training import with_training
 from kgtrec.campaign.wording import draft_template, relations_in
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
-from kgtrec.cli.options import GOLD_SHARES, PATH, Whole, force_option, option, stacked
+from kgtrec.cli.options import GOLD_SHARES, PATH, Whole, force_option, names_option, option, stacked
 from kgtrec.data.campaign import (
     ASKED,
     LINKS,
@@ -43,54 +43,42 @@ from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import is_replacing, keep_aside, update_text
 
 _PEOPLE = {
-    "annotator": "Somebody who judges; may be repeated.",
-    "adjudicator": "Somebody who settles conflicts.",
-    "expert": "Somebody who judges a sample again.",
-    "manager": "Somebody who manages and judges nothing.",
-    "left": "Somebody who has left; what they judged stays.",
+    "annotator": "Person who judges",
+    "adjudicator": "Person who settles conflicts",
+    "expert": "Person who judges a sample again",
+    "manager": "Person who manages and judges nothing",
+    "left": "Person who has left, and whose verdicts stay",
 }
 
 
 @click.command(name="init")
 @click.argument("campaign", type=click.Path())
-@option("--names", "Names of entities, entity TAB name a line; that of a whole KG will do.", PATH)
-@option("--descriptions", "What entities are, entity TAB text a line, to be shown on the page.", PATH)
-@option("--templates", "Question templates, relation TAB template a line, under a header.", PATH)
-@option("--sources", "Verified hosts, one a line. Without any, every https page will do.", PATH)
-@option(
-    "--links",
-    "Whether Y and N need a link: required, asked or none; of one role as in adjudicator=asked.",
-    multiple=True,
-    metavar="[ROLE=]RULE",
-)
-@option("--gold", "Triples with a known verdict; those of the pool show who judges well.", PATH)
-@option("--gold-share", "Draw so much of the pool as gold, for you to fill in.", GOLD_SHARES, metavar="SHARE")
-@option(
-    "--training",
-    "Gold triples outside the pool that annotators judge first, and are shown the answer of each; 0: none.",
-    Whole(0, MOST_TRAINING),
-    metavar="N",
-)
+@names_option
+@option("--descriptions", "File of entity TAB description, shown on the page.", PATH)
+@option("--templates", "Question templates: relation TAB template, with a header.", PATH)
+@option("--sources", "Verified hosts, one a line. Default: every https page.", PATH)
+@option("--links", "Links for Y and N: required, asked or none; repeatable.", multiple=True, metavar="[ROLE=]RULE")
+@option("--gold", "Triples with a known verdict, to check annotators.", PATH)
+@option("--gold-share", "Draw this share of the pool as gold, for you to fill in.", GOLD_SHARES)
+@option("--training", "Gold triples outside the pool to judge first; 0: none.", Whole(0, MOST_TRAINING))
 @option("--guidelines", "Guidelines for annotators, Markdown. Default: a page that fits any.", PATH)
-@stacked(*(option(f"--{role}", about, multiple=True, metavar="NAME") for role, about in _PEOPLE.items()))
+@stacked(
+    *(option(f"--{role}", f"{about}; repeatable.", multiple=True, metavar="NAME") for role, about in _PEOPLE.items())
+)
 @force_option
 def command(
     campaign: str, links: tuple[str, ...], gold_share: float | None, training: int | None, **given: Any
 ) -> None:
-    """Add to the pool in CAMPAIGN what annotators need: guidelines, templates, verified sources, names, people.
-
-    What is not named is made: guidelines, a template per relation, no sources, no names. The templates of known data
-    sets come with kgtrec (FB15k-237, WN18RR, Nations, Kinships, UMLS); others are drafts to edit. Files that are there
-    already stay as they are, since somebody may have edited them; --force replaces those named here, and keeps one of
-    which lines would be lost as NAME.1.tsv. Run it again to add people, or to say who has left; then run kgtrec
-    campaign assign.
+    """Add to the pool in CAMPAIGN what annotators need: guidelines, question templates, verified sources, names,
+    people.
 
     \b
+    # the first time
     kgtrec campaign init CAMPAIGN --names names.tsv --annotator ann --annotator bob --adjudicator eve
+    # somebody new, and somebody who left
     kgtrec campaign init CAMPAIGN --annotator cleo --left bob
-    kgtrec campaign init CAMPAIGN --templates better.tsv --force
-    kgtrec campaign init CAMPAIGN --links asked --links adjudicator=required
-    kgtrec campaign init CAMPAIGN --gold-share 0.05
+
+    Docs: docs/campaigns.md
     """
     click.get_current_context().with_resource(campaign_lock(campaign))  # or two that add somebody would lose one
     made, folder = read_pool(campaign), Path(campaign)

@@ -9,7 +9,7 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.inputs import read_questions
-from kgtrec.cli.options import SEED, option, samples
+from kgtrec.cli.options import resamples_option, seed_option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.errors import counted
 
@@ -19,23 +19,20 @@ TABLES = ("learned", "features", "reliability")
 @click.command(name="learn")
 @click.argument("campaign", type=click.Path())
 @click.argument("collection", type=click.Path())
-@option("--resamples", "Bootstrap samples of questions.", samples(1), 1000)
-@option("--seed", "Of the folds, the samples and the exchanged values.", SEED, 0)
+@resamples_option
+@seed_option
 @output_options(TABLES, has_figures=True)
 def command(campaign: str, collection: str, output: Output, **options: Any) -> None:
-    """Predict people's verdicts on the triples of CAMPAIGN from its runs and the train facts of COLLECTION.
-
-    From ranks, how many runs and families agree, the relation and how often head and tail occur in train, fitted to the
-    verdicts that people have settled. Each triple is predicted from the verdicts on other questions only. The result is
-    one more machine, CAMPAIGN/machine/learned.jsonl, with a probability for each triple that no rule has judged; it is
-    never a judgement. Give the command again when more is judged: all is predicted anew.
-
-    Shown are how good the predictions are, what each feature is worth, and how often the probabilities are right.
+    """Predict people's verdicts on the triples of CAMPAIGN from its runs and the train triples of COLLECTION, as the
+    machine learned.
 
     \b
+    # again when more is judged
     kgtrec campaign learn CAMPAIGN C
-    kgtrec campaign learn CAMPAIGN C --out reliability.svg
+    # then use its probabilities
     kgtrec evaluate CAMPAIGN ranks --machine learned
+
+    Docs: docs/machine-verdicts.md
     """
     from kgtrec.campaign.learn import LEARNED, learn
     from kgtrec.formats.campaign.folder import read_campaign

@@ -50,32 +50,22 @@ def _target(_: click.Context, __: click.Parameter, text: str | None) -> tuple[st
 @click.command(name="plan")
 @click.argument("campaign", type=click.Path())
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[SYSTEMS]...")
-@measure_option("Measure to plan for; may be repeated, or hold several. Default: P, nDCG and AP at the pool's depth.")
+@measure_option("P, nDCG and AP at the pool's depth")
 @option(
-    "--target",
-    "Plan the smallest share whose intervals of a measure have this half-width, mean over the systems.",
-    metavar="'MEASURE WIDTH'",
-    callback=_target,
+    "--target", "Smallest share that gives intervals of this half-width.", metavar="'MEASURE WIDTH'", callback=_target
 )
-@option("--budget", "Plan the greatest share that needs no more verdicts from now on.", COUNT)
+@option("--budget", "Greatest share that needs at most so many more verdicts.", COUNT)
+@option("--hours", "Greatest share that needs at most so many more hours.", Real(0, MOST_COUNT, min_open=True))
 @option(
-    "--hours",
-    "Plan the greatest share that needs no more hours of work from now on.",
-    Real(0, MOST_COUNT, min_open=True),
+    "--share shares", "This share of the triples; repeatable. Default: a few.", Real(0, 1, min_open=True), multiple=True
 )
-@option(
-    "--share shares",
-    "Plan this share of the triples; may be repeated. Default: a few.",
-    Real(0, 1, min_open=True),
-    multiple=True,
-)
-@option("--extend", "Draw the sample of the one share that is planned, for people to judge.", is_flag=True)
-@option("--strategy", "How a pool without a sample is sampled. Default: two-level.", DESIGNS)
-@option("--prior", "Probability of Y, before any question is judged to the end.", SHARE, PRIOR)
+@option("--extend", "Draw the sample of the one share that is planned.", is_flag=True)
+@option("--strategy", "Design of a sample. Default: two-level.", DESIGNS)
+@option("--prior", "Probability of Y before any verdict.", SHARE, PRIOR)
 @ties_option()
-@option("--collection folder", "Collection whose other answers are filtered out of runs.", PATH)
+@option("--collection folder", "Collection whose other answers are filtered in runs.", PATH)
 @mixed_option
-@seed_option("Random seed of the simulated labels, and of --ties nondeterministic.")
+@seed_option
 @output_options(TABLES, has_figures=True)
 def command(
     campaign: str,
@@ -86,22 +76,16 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Plan how much of the pool of CAMPAIGN people judge: which widths of intervals a share of its triples buys.
-
-    For each share: questions that are opened and triples that are drawn, verdicts and hours that are left, and the
-    expected half-widths of the intervals of kgtrec evaluate, for SYSTEMS (runs, answer ranks, or folders of them) or,
-    without any, for the first ranks of the pooled runs. Labels that nobody has given yet are simulated; what is judged
-    stays. Hours go by the times of the campaign's own verdicts once there are enough.
-
-    With --extend the planned sample takes the place of the smaller one, or is the first one while nobody has judged.
-    Then kgtrec campaign assign shares the new triples out.
+    """Plan how much of the pool of CAMPAIGN people judge: the widths of intervals that a share of its triples gives,
+    for SYSTEMS or the pooled runs.
 
     \b
-    kgtrec campaign plan campaign
-    kgtrec campaign plan campaign ranks -m "nDCG@20 macro.MRR" --target "nDCG@20 0.01"
-    kgtrec campaign plan campaign --budget 3000
-    kgtrec campaign plan campaign --hours 40
-    kgtrec campaign plan campaign --share 0.3 --extend
+    # the share for a half-width of 0.01
+    kgtrec campaign plan CAMPAIGN ranks --target "nDCG@20 0.01"
+    # draw the sample
+    kgtrec campaign plan CAMPAIGN --share 0.3 --extend
+
+    Docs: docs/pooling.md
     """
     from kgtrec.campaign.plan import SHARES, plan
     from kgtrec.campaign.rounds import draw_round

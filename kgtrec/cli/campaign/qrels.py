@@ -21,32 +21,12 @@ if TYPE_CHECKING:
 @click.command(name="qrels")
 @click.argument("campaign", type=click.Path())
 @option("--out", "Folder to write.", PATH, required=True)
-@option("--level", "Questions that were pooled for, or those that the positive triples make.", LEVELS, "question")
-@option(
-    "--collection folder",
-    "Write a whole collection, with what this one knows, for kgtrec rank and evaluate.",
-    PATH,
-    metavar="COLLECTION",
-)
-@option(
-    "--known",
-    "Triples to filter for new questions beside the collection's, such as valid.tsv; may be repeated.",
-    PATH,
-    multiple=True,
-    metavar="TRIPLES",
-)
-@option(
-    "--topics",
-    "For --level triple without a collection: topics whose ids the questions get that were not pooled for.",
-    PATH,
-    metavar="TOPICS",
-)
+@option("--level", "Questions: pooled, or of true triples.", LEVELS, "question")
+@option("--collection folder", "Write a collection, with the train and valid of this one.", PATH)
+@option("--known", "Triples to filter, such as valid.tsv; repeatable.", PATH, multiple=True)
+@option("--topics", "For --level triple: topics with the ids of the other questions.", PATH)
 @option("--depth", "Use triples down to this pool depth. Default: all.", at_least(0))
-@option(
-    "--machine",
-    "Use the verdicts of this machine where people have settled nothing; its name marks them in the second column.",
-    metavar="NAME",
-)
+@option("--machine", "Machine whose verdicts count where people settled nothing.", metavar="NAME")
 @force_option
 def command(
     campaign: str,
@@ -58,24 +38,15 @@ def command(
     depth: int | None,
     machine: str | None,
 ) -> None:
-    """Turn what was judged in CAMPAIGN into qrels, at every depth of the pool.
-
-    A triple counts once it is settled: both annotators agree, an adjudicator decided, or a rule took it for false. It
-    gives its grade, 1 or 0, to both of its questions where there are both. Triples that are not settled stay unjudged.
-
-    At question level the questions are those that were pooled for. At triple level they are those that a positive
-    triple makes, known before or judged true, among them such that nothing was pooled for; the report says how many.
-    Those get their ids from COLLECTION or TOPICS, so that runs can name them; else they are called head-new0 and the
-    like.
-
-    Writes topics.tsv, qrels.txt, qrels.depth0.txt (the answers known before) to qrels.depthN.txt, report.txt,
-    report.json, README.md and SHA256SUMS, and prints the report.
+    """Turn the verdicts of CAMPAIGN into qrels, at every depth of the pool.
 
     \b
+    # qrels.txt and qrels.depthN.txt
     kgtrec campaign qrels CAMPAIGN --out qrels
+    # a whole collection
     kgtrec campaign qrels CAMPAIGN --level triple --collection C --known valid.tsv --out C2
-    kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
-    kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
+
+    Docs: docs/qrels.md
     """
     from kgtrec.campaign.publish import publication_of
     from kgtrec.cli.inputs import read_questions

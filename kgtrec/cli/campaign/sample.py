@@ -10,7 +10,7 @@ import numpy as np
 
 from kgtrec.cli.campaign.handing_out import tasks_writer
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, SHARE, at_least, option, refuse_idle
+from kgtrec.cli.options import at_least, confidence_option, option, refuse_idle, seed_option
 from kgtrec.cli.output import Output, form_of, raw_output_options
 from kgtrec.errors import KgtrecError, counted, nearest
 
@@ -23,15 +23,12 @@ TABLES = ("statistics", "labels")
 @click.command(name="sample")
 @click.argument("campaign", type=click.Path())
 @option("--size", "Triples to draw.", at_least(2), 200)
-@option("--seed", "Of the draw.", SEED, 0)
-@option("--with-automatic", "Draw from the triples that a rule judged N too.", is_flag=True)
-@option("--expert", "Who judges them, of people.tsv; written into the tasks.", metavar="PERSON")
-@option("--report", "Estimate how good the labels are from the experts' verdicts on the sample.", is_flag=True)
-@option("--confidence", "Of the report's intervals.", SHARE, 0.95)
-@raw_output_options(
-    TABLES,
-    "File of tasks to write: .csv, .xlsx, .jsonl or .html; with --report, file to write instead of standard output.",
-)
+@seed_option
+@option("--with-automatic", "Also draw from the triples that a rule judged N.", is_flag=True)
+@option("--expert", "Who judges them, of people.tsv.", metavar="PERSON")
+@option("--report", "Estimate how good the labels are from the experts' verdicts.", is_flag=True)
+@confidence_option
+@raw_output_options(TABLES, "File of tasks: .csv, .xlsx, .jsonl or .html; with --report, of tables.")
 def command(
     campaign: str,
     expert: str | None,
@@ -44,18 +41,13 @@ def command(
 ) -> None:
     """Draw settled triples of CAMPAIGN for an expert to judge again, and estimate from them how good the labels are.
 
-    Half the triples are labelled Y and half N, so that the few positives are looked at too. The tasks in OUT show
-    nothing of the labels, which are kept in CAMPAIGN/expert_sample.tsv: do not give that to the expert. Verdicts come
-    back by kgtrec campaign import --role expert, and change no label. With --expert the triples that this person has
-    judged as annotator or adjudicator are left out of the tasks, for nobody is the expert on their own labels.
-
-    --report then shows the agreement with the expert on Y and on N, in the sample, and weighted so that Y and N have
-    the shares that they have in the pool; how many positives were missed; with intervals. docs/agreement.md says how.
-
     \b
-    kgtrec campaign sample CAMPAIGN --size 200 --seed 0 --out sample.csv
-    kgtrec campaign import CAMPAIGN sample.csv --person xia --role expert
+    # tasks for the expert
+    kgtrec campaign sample CAMPAIGN --out sample.csv
+    # after kgtrec campaign import --role expert
     kgtrec campaign sample CAMPAIGN --report
+
+    Docs: docs/agreement.md
     """
     from kgtrec.campaign.expert_sample import sample_report
     from kgtrec.formats.campaign.expert_samples import read_expert_sample

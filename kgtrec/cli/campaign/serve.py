@@ -27,29 +27,18 @@ _NEEDED = ("flask", "waitress", "markdown_it", "itsdangerous", "werkzeug")
 @option("--host", "Address to listen on.", default="127.0.0.1", metavar="ADDRESS")
 @option("--port", "Port to listen on; 0: any.", Whole(0, 65_535), 8765)
 @option("--url", "Address under which people reach it, such as https://judge.example.org.", metavar="URL")
-@option("--demo", "Serve the campaign of kgtrec demo, made in CAMPAIGN or for this time only.", is_flag=True)
-@option(
-    "--new-link names",
-    "Print a new link for NAME, below --url, and exit; the former link and its sessions end. May be repeated. Default "
-    "of --url: where the page was last served.",
-    metavar="NAME",
-    multiple=True,
-)
+@option("--demo", "Serve the campaign of kgtrec demo, made in CAMPAIGN or a temporary folder.", is_flag=True)
+@option("--new-link names", "Print a new link for NAME and exit; repeatable.", metavar="NAME", multiple=True)
 def command(campaign: str | None, host: str, port: int, url: str | None, demo: bool, names: tuple[str, ...]) -> None:
-    """Serve the page where the people of CAMPAIGN judge, until Ctrl-C or SIGTERM.
-
-    Each person who has none is given a link, which is printed once: only a hash of it is stored. --new-link makes a new
-    one, which works at once, also while the page is served. Verdicts are checked as kgtrec campaign import does and
-    added to judgements.jsonl before the page says that they are stored. All other commands may be used meanwhile.
-
-    It speaks plain HTTP, by default to this machine alone. To put it on the internet, run a proxy with TLS in front
-    of it, such as Caddy or nginx, and give the address of that as --url. Needs kgtrec[serve].
+    """Serve the page where the people of CAMPAIGN judge, until Ctrl-C; prints a link for each of them.
 
     \b
+    # try it
     kgtrec campaign serve --demo
-    kgtrec campaign serve CAMPAIGN
+    # behind a proxy with TLS
     kgtrec campaign serve CAMPAIGN --url https://judge.example.org
-    kgtrec campaign serve CAMPAIGN --new-link ann
+
+    Docs: docs/serve.md
     """
     require_serve()
     if names:

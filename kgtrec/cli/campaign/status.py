@@ -19,19 +19,18 @@ TABLES = ("states", "relations", "annotators", "sides")
 
 @click.command(name="status")
 @click.argument("campaign", type=click.Path())
-@option("--per", "Show the states for each relation, or side, too.", ("relation", "side"))
+@option("--per", "One result for each.", ("relation", "side"))
 @output_options(TABLES)
 def command(campaign: str, per: str | None, output: Output) -> None:
     """Show the progress of CAMPAIGN, and what to do next.
 
-    Of its triples: automatic (judged N by a rule), open (fewer annotators have judged it than should), agreed,
-    conflict (the annotators disagree), doubted (one of them is unsure), adjudicated, undecidable (the adjudicator is
-    unsure); Y and N are those that are settled. Of each annotator: tasks assigned, judged and still to do, and which
-    verdicts they gave how often. A triple counts for the side, head or tail, that its question asks for.
-
     \b
+    # states and annotators
     kgtrec campaign status CAMPAIGN
+    # for each relation
     kgtrec campaign status CAMPAIGN --per relation
+
+    Docs: docs/campaigns.md
     """
     read = read_campaign(campaign)
     progress = track(read)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import PATH, Command, option, stacked
+from kgtrec.cli.options import PATH, option, stacked
 from kgtrec.data.judgements import Returned
 from kgtrec.errors import KgtrecError, counted
 
@@ -19,22 +19,15 @@ _READING = ("role", "file_form", "person", "user_map")  # options of how files a
 _NAMED = 3  # places of rows that were begun
 
 
-def storing_options(about_person: str) -> Callable[[Command], Command]:
-    """Add ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``."""
-    return stacked(
-        option(
-            "--format file_form",
-            "Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
-            "semicolons or tabs), .xlsx, .jsonl, or .json of Label Studio.",
-            FORMATS,
-            "auto",
-        ),
-        option("--person", about_person, metavar="NAME"),
-        option("--user-map", "Lines `user person`: whose account in Label Studio is whose.", PATH, metavar="FILE"),
-        option("--correct", "Let a verdict replace what the same person said of the triple before.", is_flag=True),
-        option("--keep-going", "Take the other verdicts where some are refused.", is_flag=True),
-        option("--time", "When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),
-    )
+#: ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``
+storing_options = stacked(
+    option("--format file_form", "Form of the files.", FORMATS, "auto"),
+    option("--person", "Who judged, or whose tasks are written. Default: as in the file.", metavar="NAME"),
+    option("--user-map", "Lines `user person`, for accounts in Label Studio.", PATH, metavar="FILE"),
+    option("--correct", "Replace earlier verdicts of the same person.", is_flag=True),
+    option("--keep-going", "Import the other verdicts if some are refused.", is_flag=True),
+    option("--time", "When they judged, as 2026-11-21T20:00:00Z. Default: now.", metavar="TIME"),
+)
 
 
 def take_in(folder: str, files: Sequence[str], **options: Any) -> None:

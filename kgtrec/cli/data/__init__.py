@@ -1,12 +1,12 @@
-"""Get public data sets by name: downloaded once, and checked against their published checksums.
-
-They are kept in the user's cache, or in the folder that KGTREC_DATA_CACHE names. KGTREC_DATA_MIRROR names a folder,
-or the beginning of a URL, from which they are taken instead of where they were published.
+"""Download public data sets by name, with verified checksums.
 
 \b
+# what there is
 kgtrec data list
+# get one, and print its folder
 kgtrec data get wn18rr
-kgtrec questions wn18rr --out C                          downloads it if need be
+
+Docs: docs/data-sets.md
 """
 
 from kgtrec.cli import LazyGroup

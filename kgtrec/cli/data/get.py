@@ -14,13 +14,13 @@ from kgtrec.report.progress import progress_bar
 def command(names: tuple[str, ...]) -> None:
     """Download each data set NAME, unless it is there, and print its folder.
 
-    A file is used only if its SHA-256 is the published one. If it cannot be downloaded from here, the message has its
-    URL, and the place to put it.
-
     \b
+    # one data set
     kgtrec data get fb15k-237
-    kgtrec campaign import-kgc-sparsity "$(kgtrec data get kgc-sparsity)" --out FB-Test-S-C
+    # two, copied from a local folder
     KGTREC_DATA_MIRROR=/mnt/data kgtrec data get wn18rr nations
+
+    Docs: docs/data-sets.md
     """
     for name in names:
         data_set(name)  # none is downloaded if another is mistyped

@@ -10,17 +10,17 @@ from kgtrec.data_sets.registry import list_data_sets
 
 
 @click.command(name="list")
-@option("--all unconfirmed", "Also those without confirmed checksums, which are not downloaded, and why.", is_flag=True)
+@option("--all unconfirmed", "Also those that cannot be downloaded, with the reason.", is_flag=True)
 @output_options()
 def command(unconfirmed: bool, output: Output) -> None:
-    """List the data sets that are available by name.
-
-    The counts of entities, relations and triples were confirmed, and so were the checksums that a download is compared
-    with. CSV and JSON also have where a data set comes from, whom to cite, and how it was confirmed. The licence is
-    that of the repository that publishes the files.
+    """List the data sets that are available by name, with their sizes and licences.
 
     \b
+    # sizes and licences
     kgtrec data list
+    # all that is known of each
     kgtrec data list --all --format json
+
+    Docs: docs/data-sets.md
     """
     output.show(list_data_sets(unconfirmed=unconfirmed))

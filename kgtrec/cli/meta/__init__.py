@@ -1,16 +1,12 @@
-"""Find out which measures can be trusted.
-
-A measure can be trusted as far as it ranks systems alike whatever labels happen to be known, and distinguishes
-systems with few of them.
+"""Find out which measures rank systems alike whatever labels are known, and distinguish systems with few of them.
 
 \b
-kgtrec meta correlate O/evaluation.csv SC/evaluation.csv
-kgtrec meta sparsity campaign/qrels --systems ranks
-kgtrec meta stability COLLECTION ranks/*.ranks.parquet
-kgtrec meta withstand COLLECTION ranks/*.ranks.parquet
-kgtrec meta power COLLECTION ranks/*.ranks.parquet
-kgtrec meta compare COLLECTION ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
-kgtrec meta sampled scores.npz --candidates-total 2500000
+# pairs of systems that a measure distinguishes
+kgtrec meta power C ranks
+# ranking of the systems under two label sets
+kgtrec meta correlate C qrels.txt --systems ranks
+
+Docs: docs/comparing.md
 """
 
 from kgtrec.cli import LazyGroup

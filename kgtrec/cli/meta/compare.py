@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.inputs import files_of, is_campaign, read_families_of
-from kgtrec.cli.options import PATH, SHARE, at_least, family_option, option, refuse_idle, samples
+from kgtrec.cli.options import (
+    at_least,
+    confidence_option,
+    family_option,
+    names_option,
+    option,
+    refuse_idle,
+    resamples_option,
+)
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
 from kgtrec.errors import KgtrecError
@@ -21,18 +29,14 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 
 @click.command(name="compare")
 @qrels_and_systems
-@scoring_options(
-    "Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-    "with sides, relations and categories, if QRELS is a file.",
-    seed="Random seed of the samples.",
-)
-@option("--by", "Measure of groups and questions. Default: the first that is not a mean rank.", metavar="MEASURE")
-@option("--top", "How many questions to show.", at_least(0), 20)
-@option("--relations", "How many relations to show.", at_least(0), 10)
-@option("--names", "File of entity TAB name, to show names instead of labels.", PATH)
-@option("--confidence", "Confidence of the bootstrap intervals.", SHARE, 0.95)
-@option("--resamples", "Bootstrap samples.", samples(2), 1000)
-@family_option("Compare two families of systems that were trained several times.")
+@scoring_options("those of kgtrec evaluate")
+@option("--by", "Measure for groups and questions. Default: the first.", metavar="MEASURE")
+@option("--top", "Questions to show.", at_least(0), 20)
+@option("--relations", "Relations to show.", at_least(0), 10)
+@names_option
+@confidence_option
+@resamples_option
+@family_option
 @machine_option
 @output_options(TABLES)
 def command(
@@ -45,22 +49,16 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Compare two SYSTEMS (answer ranks or runs, or a folder of two) on QRELS (a file or a collection).
-
-    One page: for every measure the difference, its bootstrap interval (over resampled questions), p-values of paired
-    t-tests, over items and clustered by question, and on how many items either system is better; then sides, categories
-    and the relations that add most to the difference; then the questions that differ most, half of them in favour of
-    each system, with the ranks of their answers.
-
-    Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), only the differences that judging the
-    whole pool would give are estimated, with intervals and t-tests. With --family only the difference of two families
-    is shown, with an interval and t-test over seeds and questions, as by kgtrec meta power.
+    """Compare two SYSTEMS (answer ranks or runs, or a folder of two) on QRELS: differences with intervals and tests, by
+    relation, and the questions that differ most.
 
     \b
+    # two systems
     kgtrec meta compare C ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
-    kgtrec meta compare C transe.ranks.parquet rotate.ranks.parquet --names names.tsv --by AP@20 --top 10
-    kgtrec meta compare C ranks/transe.s*.ranks.parquet ranks/rotate.s*.ranks.parquet --family seeds
-    kgtrec meta compare C transe.run.gz rotate.run.gz --format csv --table relation --out relations.csv
+    # two models, with several seeds of each
+    kgtrec meta compare C ranks --family seeds
+
+    Docs: docs/comparing.md
     """
     from kgtrec.evaluation.families import seeds_of
     from kgtrec.formats.trec.runs import default_name

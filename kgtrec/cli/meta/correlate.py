@@ -12,9 +12,20 @@ import click
 
 from kgtrec.cli.inputs import files_of, refuse_second_input
 from kgtrec.cli.meta.label_sets import coefficients_option, is_score_table, read_scores, systems_option
-from kgtrec.cli.options import PATH, SHARE, direction_options, option, per_option, refuse_idle, samples, workers_options
+from kgtrec.cli.options import (
+    PATH,
+    SHARE,
+    alpha_option,
+    direction_options,
+    option,
+    per_option,
+    refuse_idle,
+    resamples_option,
+    workers_options,
+)
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, scoring_options
+from kgtrec.data.scores import STRATA
 from kgtrec.errors import KgtrecError, in_file
 from kgtrec.formats.collections import is_collection
 from kgtrec.formats.files import suffixes
@@ -30,33 +41,19 @@ if TYPE_CHECKING:
 @click.command(name="correlate")
 @click.argument("labels", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND]")
 @systems_option
-@option("--second-systems", "The same systems, by name, where SECOND needs other files of them.", PATH, multiple=True)
-@scoring_options(
-    "Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.",
-    "whose answers runs list, if qrels lack some. Default: FIRST or SECOND, if it is one.",
-)
+@option("--second-systems", "Files of the same systems for SECOND, if it needs others.", PATH, multiple=True)
+@scoring_options("all of the tables, or as kgtrec evaluate")
 @coefficients_option("all")
-@option(
-    "--key keys",
-    "Column of a table that identifies several rows of one system. Depth, QuestionType, RelationType, "
-    "side, relation, category, question and key are known.",
-    multiple=True,
-    metavar="COLUMN",
-)
+@option("--key keys", "Column that distinguishes rows of one system; repeatable.", multiple=True, metavar="COLUMN")
 @direction_options
 @option("--swaps wants_swaps", "List the pairs of systems in opposite order instead.", is_flag=True)
-@option("--alpha", "Below which the difference of a swapped pair is significant.", SHARE, 0.05)
-@option(
-    "--confidence",
-    "Add the range of this share of resampled sets of questions, such as 0.95, which is no confidence "
-    "interval of the correlation; needs qrels and systems.",
-    SHARE,
-)
-@option("--resamples", "How many bootstrap samples.", samples(2), 1000)
-@option("--unpaired", "Questions of one id are not the same question in FIRST and SECOND.", is_flag=True)
-@per_option("Correlate the rankings")
+@alpha_option
+@option("--confidence", "Add ranges over resampled questions, such as 0.95.", SHARE)
+@resamples_option
+@option("--unpaired", "Equal ids are different questions in FIRST and SECOND.", is_flag=True)
+@per_option(STRATA)
 @workers_options
-@option("--name names", "Of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
+@option("--name names", "Name of FIRST, then of SECOND. Default: their paths.", multiple=True, metavar="NAME")
 @output_options(has_figures=True)
 def command(
     labels: tuple[str, ...],
@@ -74,21 +71,16 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Correlate the rankings of the systems under two label sets, FIRST and SECOND: tables of scores, or qrels.
-
-    A table of scores is CSV with a column System and one for each measure, what kgtrec evaluate --format csv writes, or
-    a leaderboard of TREC AutoJudge (run measure topic value); standard input (-) is one. Qrels are a file or a
-    collection, and need --systems, the systems' runs or answer ranks; --second-systems may name other files of the same
-    systems for SECOND. Without SECOND, the measures of FIRST are compared with each other. docs/correlation.md explains
-    the coefficients.
+    """Correlate the rankings of systems under two label sets, FIRST and SECOND (tables of scores, or qrels with
+    --systems), or by two measures under one.
 
     \b
-    kgtrec meta correlate S/evaluation.csv SC/evaluation.csv -m micro.MRR -m macro.Hits@10
-    kgtrec meta correlate S/evaluation.csv SC/pooling_depth.csv --coefficient tau
-    kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --confidence 0.95
-    kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --swaps
-    kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --per relation
-    kgtrec meta correlate C --systems ranks -m "micro.MRR macro.MRR AP@20"
+    # two label sets
+    kgtrec meta correlate C qrels.txt --systems ranks
+    # two measures
+    kgtrec meta correlate C --systems ranks -m "micro.MRR AP@20"
+
+    Docs: docs/comparing.md
     """
     _refuse(labels, names, wants_swaps=wants_swaps)
     measures = scoring.measures or None

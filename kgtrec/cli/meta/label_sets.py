@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kgtrec.data.scores import ScoreTable
 
 #: the option ``--systems``
-systems_option = option("--systems", "Run, answer ranks, or folder, to score; may be repeated.", PATH, multiple=True)
+systems_option = option("--systems", "Runs, answer ranks or folder to score; repeatable.", PATH, multiple=True)
 
 
 def coefficients_option(about_default: str, default: Sequence[str] = COEFFICIENTS) -> Callable[[Command], Command]:
     """Add the option ``--coefficient``, passed to the command as ``coefficients``."""
-    about = f"Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: {about_default}."
+    about = f"Coefficient; repeatable. Default: {about_default}."
     return choices_option("--coefficient", "coefficients", choices=COEFFICIENTS, about=about, default=tuple(default))
 
 

@@ -8,7 +8,7 @@ import click
 
 from kgtrec.cli.inputs import files_of, is_campaign, read_families_of
 from kgtrec.cli.options import (
-    SHARE,
+    alpha_option,
     choices_option,
     family_option,
     option,
@@ -19,6 +19,7 @@ from kgtrec.cli.options import (
 )
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import NO_CAMPAIGN, ScoringRequest, machine_option, qrels_and_systems, scoring_options
+from kgtrec.data.scores import STRATA
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES, power
 from kgtrec.report.progress import progress_bar
@@ -28,22 +29,19 @@ TABLES = ("measures", "pairs", "families")
 
 @click.command(name="power")
 @qrels_and_systems
-@scoring_options(
-    "Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-    "with the relations, if QRELS is a file and a measure weighs them.",
-)
+@scoring_options("those of kgtrec evaluate")
 @choices_option(
     "--test",
     "tests",
     choices=POWER_TESTS,
-    about="Test to make; may be repeated. Default: t and clustered.",
+    about="Test; repeatable. Default: t and clustered.",
     default=("t", "clustered"),
 )
-@option("--alpha", "Level below which p counts as significant.", SHARE, 0.05)
-@option("--resamples --repeats repeats", "Samples of --test bootstrap, and shuffles of --test tukey.", samples(1), 1000)
-@option("--resample", "What they draw and shuffle: questions with their answers, or answers.", RESAMPLES, RESAMPLES[0])
-@per_option("Test the pairs")
-@family_option("Test families of systems that were trained several times, over seeds and questions.")
+@alpha_option
+@option("--resamples --repeats repeats", "Bootstrap samples, or shuffles of tukey.", samples(1), 1000)
+@option("--resample", "Unit that is drawn.", RESAMPLES, RESAMPLES[0])
+@per_option(STRATA)
+@family_option
 @machine_option
 @workers_options
 @output_options(TABLES, has_figures=True)
@@ -58,26 +56,15 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Count the pairs of SYSTEMS (answer ranks, runs, or folders of them) that each measure distinguishes.
-
-    For every measure all pairs of systems are tested on QRELS (a file or a collection): paired t-tests over answers
-    (micro) or questions, the same with errors clustered by question, the paired bootstrap (ASL), the randomised Tukey
-    HSD, or the sign test of the list that each question prefers of two. Shown are the pairs with p below alpha, before
-    and after adjusting for their number (Holm; Tukey is adjusted as it is), the area under the curve of p-values, the
-    smallest difference that was significant and the largest that was not. docs/power.md has the formulas and the
-    limits.
-
-    Of a campaign whose people judge a sample (kgtrec pool --strategy two-level), the differences are estimates of those
-    that judging the whole pool would give: tested over other samples of the pool, and over other questions too.
+    """Count the pairs of SYSTEMS (answer ranks, runs, or folders of them) that each measure distinguishes on QRELS.
 
     \b
-    kgtrec meta power C ranks/*.ranks.parquet
-    kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
-    kgtrec meta power C ranks -m "AP@20 RR Q@20" --test clustered --test sign
-    kgtrec meta power campaign ranks -m AP@20
-    kgtrec meta power C ranks -m micro.MRR --family seeds
-    kgtrec meta power C ranks -m micro.MRR --per time
-    kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
+    # all pairs of systems
+    kgtrec meta power C ranks
+    # another test, as a figure
+    kgtrec meta power C ranks -m "micro.MRR AP@20" --test tukey --out power.svg
+
+    Docs: docs/comparing.md
     """
     from kgtrec.evaluation.item_scores import item_scores
 

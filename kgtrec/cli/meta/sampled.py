@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kgtrec.cli.options import COUNT, SHARE, measure_option, option, refuse_idle
+from kgtrec.cli.options import COUNT, confidence_option, measure_option, option, refuse_idle
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data.sampled_ranks import DRAWS, Draw
 from kgtrec.errors import KgtrecError
@@ -17,21 +17,14 @@ _LIKE = ("grail", "ultra", "adaprop", "pykeen")  # PROTOCOLS, which are slow to 
 
 @click.command(name="sampled")
 @click.argument("files", nargs=-1, required=True, type=click.Path())
-@measure_option(
-    "Mean over answers; may be repeated, or hold several. Default: micro.MRR, micro.Hits@1, micro.Hits@10, micro.MR."
-)
-@option("--candidates-total n_candidates", "How many candidates the samples in FILES were drawn from.", COUNT)
-@option("--candidates n_sampled", "FILES are answer ranks: how many candidates to sample for each answer.", COUNT)
-@option(
-    "--like",
-    "FILES are answer ranks: draw as this evaluation of inductive models does, 49 or 50 candidates, which"
-    " ULTRA calls hits@10_50. GraIL's needs ranks of kgtrec rank --filter train.",
-    _LIKE,
-)
+@measure_option("micro.MRR, micro.Hits@1, micro.Hits@10, micro.MR")
+@option("--candidates-total n_candidates", "Candidates that the samples were drawn from.", COUNT)
+@option("--candidates n_sampled", "Answer ranks: candidates to sample per answer.", COUNT)
+@option("--like", "Answer ranks: sample as this framework does.", _LIKE)
 @option("--draw", "Whether a sample may have a candidate twice.", DRAWS, DRAWS[0])
-@option("--ties", "Order of equal scores in the sample, with --candidates or --like. Default: realistic.", TIES)
-@option("--confidence", "Of the bounds and intervals.", SHARE, 0.95)
-@option("--model", "Add a point estimate that supposes a model: all candidates are like the sample.", is_flag=True)
+@option("--ties", "How ties count. Default: realistic.", TIES)
+@confidence_option
+@option("--model", "Add an estimate that takes all candidates to be like the sample.", is_flag=True)
 @output_options()
 def command(
     files: tuple[str, ...],
@@ -44,21 +37,16 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Show what sampled candidates can say of full ranks, or what full ranks would give in a sample.
-
-    FILES are scores of answers and of the candidates sampled for each, as OGB's evaluator takes them: an .npz archive,
-    a .pt file of torch, or a folder of .npy files, with y_pred_pos and y_pred_neg. The full mean rank is estimated. A
-    sample does not determine full MRR and Hits@k; these get bounds.
-
-    With --candidates FILES are answer ranks, or folders of them: the expectation of each measure over all samples, to
-    compare with published numbers that were computed on sampled candidates; with --like as one evaluation draws them.
+    """Show what scores of sampled candidates can say of full ranks, or, with --candidates or --like, what answer ranks
+    would give in a sample.
 
     \b
+    # scores of samples, as OGB's evaluator takes them
     kgtrec meta sampled scores.npz --candidates-total 2500603
-    kgtrec meta sampled scores.pt --candidates-total 14540 -m micro.MRR --model
+    # answer ranks in samples of 500
     kgtrec meta sampled ranks --candidates 500
-    kgtrec meta sampled ranks --candidates 49 --draw "with replacement" --ties pessimistic -m micro.Hits@10
-    kgtrec meta sampled ranks --like ultra -m micro.Hits@10
+
+    Docs: docs/sampled-candidates.md
     """
     from kgtrec.cli.inputs import by_name, files_of
     from kgtrec.formats.answer_ranks import read_answer_ranks

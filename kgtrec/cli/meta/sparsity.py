@@ -28,18 +28,11 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 @click.command(name="sparsity")
 @click.argument("labels", nargs=-1, required=True, type=click.Path())
 @systems_option
-@scoring_options(
-    "Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.",
-    "with sides, relations and categories.",
-)
-@option("--reference", "Label set that the others are compared with. Default: the first.", metavar="NAME")
-@option("--by", "Column of the table that names its label sets. Default: depth, or the only key.", metavar="COLUMN")
-@choices_option("--per", choices=PER, about="Rank the systems on each part of the questions; side can be combined.")
-@option(
-    "--relations",
-    "Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
-    metavar="NAME|FILE",
-)
+@scoring_options("all of the tables, or as kgtrec evaluate")
+@option("--reference", "Label set to compare with. Default: the first.", metavar="NAME")
+@option("--by", "Column of the label sets. Default: depth, or the only key.", metavar="COLUMN")
+@choices_option("--per", choices=PER, about="One result for each, or combined with side.")
+@option("--relations", "Label set or file whose shares of relations all sets get.", metavar="NAME|FILE")
 @coefficients_option("tau", ("tau",))
 @direction_options
 @output_options(has_figures=True)
@@ -53,18 +46,16 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Show how sparse LABELS change the ranking of the systems, for each measure.
-
-    LABELS are qrels, files or folders, the sparsest first, with --systems to score under each; a folder that kgtrec
-    campaign qrels wrote stands for its qrels of every depth. Or they are tables of scores: one with a key column such
-    as Depth, or one for each label set. Names of label sets are those of the files, depth2 for qrels.depth2.txt.
+    """Show how sparse LABELS (qrels, the sparsest first, with --systems; or tables of scores) change the ranking of the
+    systems, for each measure.
 
     \b
-    kgtrec meta sparsity campaign/qrels --systems ranks -m micro.MRR -m AP@20
-    kgtrec meta sparsity qrels.depth0.txt qrels.depth10.txt --systems ranks --collection C --per side --per category
-    kgtrec meta sparsity sparse.txt full.txt --systems ranks --collection C --relations sparse
-    kgtrec meta sparsity SC/pooling_depth.csv -m micro.MRR
-    kgtrec meta sparsity S/lp_per_rel_type.csv SC/lp_per_rel_type.csv
+    # qrels of every pool depth
+    kgtrec meta sparsity campaign/qrels --systems ranks
+    # a table of scores
+    kgtrec meta sparsity scores.csv --by Depth -m micro.MRR
+
+    Docs: docs/comparing.md
     """
     from kgtrec.meta.sparsity import sparsity
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from kgtrec.cli.options import SHARE, option, per_option, samples, sizes_of, workers_options
+from kgtrec.cli.options import confidence_option, option, per_option, samples, sizes_of, workers_options
 from kgtrec.cli.output import Output, output_options
 from kgtrec.cli.scoring import ScoringRequest, qrels_and_systems, scoring_options
+from kgtrec.data.scores import STRATA
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.report.progress import progress_bar
 
@@ -17,21 +18,12 @@ TABLES = ("summary", "repeats", "scores")
 
 @click.command(name="stability")
 @qrels_and_systems
-@scoring_options(
-    "Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-    "with the test triples, if QRELS is a file.",
-    seed="Random seed of the subsamples.",
-)
-@option(
-    "--sizes",
-    'Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
-    callback=sizes_of,
-    metavar="SIZES",
-)
+@scoring_options("those of kgtrec evaluate")
+@option("--sizes", 'Sizes, such as "5% 50%". Default: 1%, 5%, 10%, ..., 95%.', callback=sizes_of, metavar="SIZES")
 @option("--repeats", "Subsamples of each size.", samples(1), 50)
-@option("--coefficient", "Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.", COEFFICIENTS, "tau")
-@option("--confidence", "Share of the repeats that an interval holds.", SHARE, 0.95)
-@per_option("Show this")
+@option("--coefficient", "Coefficient.", COEFFICIENTS, "tau")
+@confidence_option
+@per_option(STRATA)
 @workers_options
 @output_options(TABLES, has_figures=True)
 def command(
@@ -43,18 +35,16 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Show how the ranking of SYSTEMS changes when only some of the test triples of QRELS are known.
-
-    Random subsamples of many sizes, each drawn many times: how the systems are ranked on each, against how all test
-    triples rank them. SYSTEMS are answer ranks or runs, or folders of them; QRELS is a collection, or a file with
-    --collection. docs/stability.md explains what becomes of the discarded answers, and what the curves do not say.
+    """Show how the ranking of SYSTEMS (answer ranks, runs, or folders of them) changes when only some of the test
+    triples of QRELS are known.
 
     \b
-    kgtrec meta stability C ranks/*.ranks.parquet
-    kgtrec meta stability C ranks -m "micro.MRR macro.MRR AP@20" --workers 2 --out stability.csv
-    kgtrec meta stability C ranks --sizes "1% 10% 50%" --repeats 200 --unlisted-answers candidates
-    kgtrec meta stability C ranks -m micro.MRR --per time
-    kgtrec meta stability C ranks --table scores --out scores.csv
+    # subsamples of 1% to 95%
+    kgtrec meta stability C ranks --workers 2 --out stability.csv
+    # two sizes, one measure
+    kgtrec meta stability C ranks --sizes "1% 10%" --repeats 200 -m micro.MRR
+
+    Docs: docs/comparing.md
     """
     from kgtrec.meta.stability import SIZES, stability
 

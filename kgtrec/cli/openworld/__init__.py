@@ -1,10 +1,12 @@
 """Show the effect of missing facts on measures.
 
 \b
-kgtrec openworld world --people 6004 --out W
-kgtrec rank W --baseline svd --option factors=8,32,128 --depth 0 --out ranks
+# systems on sparse labels, against complete ones
 kgtrec openworld curve W ranks --out curve
-kgtrec openworld estimate CAMPAIGN ranks/*.run.gz
+# true answers that a campaign's labels lack
+kgtrec openworld estimate CAMPAIGN ranks
+
+Docs: docs/open-world.md
 """
 
 from kgtrec.cli import LazyGroup

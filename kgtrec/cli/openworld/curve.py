@@ -35,10 +35,7 @@ from kgtrec.report.records import table_csv
 @click.command(name="curve")
 @click.argument("collection", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@measure_option(
-    "Measure to study; may be repeated, or hold several. Default: MRR, Hits@1, Hits@10, logMRR, pMRR over "
-    "answers, and MRR, Hits@10, nDCG, AP over questions."
-)
+@measure_option("nine, over answers and over questions")
 @option(
     "--densities",
     "Shares of the facts that keep their labels.",
@@ -48,23 +45,18 @@ from kgtrec.report.records import table_csv
 )
 @option(
     "--correlations",
-    "Correlations between missing and found answers; 0: missing at random.",
+    "Correlations of missing and found; 0: random.",
     default="0",
     callback=numbers_of,
     metavar="NUMBERS",
 )
-@option("--correlated-with", "System whose found answers missing labels are correlated with. Default: the strongest.")
+@option("--correlated-with", "System correlated with missing labels. Default: the strongest.", metavar="NAME")
 @option("--repeats --draws draws", "Sets of labels per density.", Whole(1, MOST_DRAWS), 1)
-@option("--found-at", "Rank, among false candidates, at which an answer is found.", COUNT, 1)
+@option("--found-at", "Rank among false candidates at which an answer is found.", COUNT, 1)
 @ties_option()
 @mixed_option
-@seed_option("Random seed of the labels.")
-@raw_output_options(
-    CURVE_TABLES,
-    "Folder for report.html, figures, and tables as CSV, beside what is printed.",
-    FORMATS[:-1],
-    default="table",
-)
+@seed_option
+@raw_output_options(CURVE_TABLES, "Folder for the report, figures and tables.", FORMATS[:-1])
 def command(
     collection: str,
     systems: tuple[str, ...],
@@ -74,17 +66,16 @@ def command(
     out: str | None,
     **options: Any,
 ) -> None:
-    """Score SYSTEMS with labels for only some of the answers of COLLECTION, and compare with complete labels.
-
-    COLLECTION knows all that is true, as that of kgtrec openworld world does. SYSTEMS are answer ranks, or folders of
-    them; NAME@NUMBER is a checkpoint of NAME. Missing answers stay in the lists as candidates. Prints how many pairs of
-    systems the sparse labels put in the wrong order, and how flat and how bent each measure's curve is;
-    docs/open-world-curves.md explains the columns.
+    """Score SYSTEMS (answer ranks, or folders of them) with labels for only some of the answers of COLLECTION, whose
+    labels are complete.
 
     \b
-    kgtrec openworld curve W ranks
-    kgtrec openworld curve W ranks --densities "0.1 0.5" --correlations "0 0.2" --repeats 5 --out curve
-    kgtrec openworld curve W ranks -m "micro.MRR micro.logMRR" --correlated-with rules@3 --correlations -0.1
+    # labels missing at random
+    kgtrec openworld curve W ranks --out curve
+    # missing in correlation with what systems find
+    kgtrec openworld curve W ranks --densities "0.1 0.5" --correlations "0 0.2" --repeats 5
+
+    Docs: docs/open-world.md
     """
     from kgtrec.report.files import PAGE, report_files, write_report
 

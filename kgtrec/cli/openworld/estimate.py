@@ -12,7 +12,7 @@ import numpy as np
 from kgtrec.campaign.decide import decisions_of
 from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import COUNT, PATH, SHARE, Real, is_mixed, measure_option, mixed_option, option
+from kgtrec.cli.options import COUNT, PATH, Real, confidence_option, is_mixed, measure_option, mixed_option, option
 from kgtrec.cli.output import Output, output_options
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
@@ -36,19 +36,14 @@ _DEPTH = 10  # of a pool whose depth is not recorded
 @click.argument("judged", type=click.Path(), metavar="CAMPAIGN|QRELS")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @option("--labels", "The sparse labels. Default: a campaign's known answers.", PATH, metavar="QRELS")
-@option(
-    "--known",
-    "Answers known to be true from another source, such as the whole test set from which labels were sampled.",
-    PATH,
-    metavar="QRELS",
-)
+@option("--known", "Other answers known to be true, such as a whole test set.", PATH, metavar="QRELS")
 @option("--truth", "All true answers, if they are known, for comparison.", PATH, metavar="QRELS")
-@measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
-@option("--depth", "Rank to which systems were pooled. Default: the deepest of the pool; 10 with qrels.", COUNT)
-@option("--method", "Method whose beta the theory uses. Default: labels, if there are enough pairs of labels.", METHODS)
-@option("--top", "How many systems to separate.", COUNT, 5)
-@option("--wrong-order p", "Accepted probability of a wrong order.", Real(0, 0.5, min_open=True, max_open=True), 0.05)
-@option("--confidence", "Confidence of the intervals.", SHARE, 0.95)
+@measure_option("micro.MRR and micro.Hits@10")
+@option("--depth", "Depth of the pool. Default: that of the campaign; 10 with qrels.", COUNT)
+@option("--method", "Method whose beta theory uses. Default: labels if enough.", METHODS)
+@option("--top", "Systems to separate.", COUNT, 5)
+@option("--wrong-order p", "Accepted error of an order.", Real(0, 0.5, min_open=True, max_open=True), 0.05)
+@confidence_option
 @mixed_option
 @output_options(TABLES)
 def command(
@@ -62,21 +57,16 @@ def command(
     output: Output,
     **options: Any,
 ) -> None:
-    """Estimate how many true answers lack a label, from CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
-
-    Puts three estimates side by side: what was found; what systems that find independently would leave (Chao); and
-    what labels say that are a random sample of what is true. Then what each system's score is worth: on the labels
-    alone (sparse); with what was found taken out of the lists (filtered); with what was found as labels, too
-    (completed); on all true answers of the questions (estimated); and by theory (strength). And how many questions
-    would separate the best systems. docs/open-world-estimate.md explains their limits.
-
-    SYSTEMS are runs, answer ranks, or folders of them. What a run does not list counts 0. Answer ranks need rows for
-    what was judged: kgtrec rank --judged.
+    """Estimate how many true answers lack a label, and the scores without this lack, from a CAMPAIGN or judged QRELS
+    and the SYSTEMS that were pooled.
 
     \b
-    kgtrec openworld estimate CAMPAIGN ranks/*.run.gz
+    # from a campaign
+    kgtrec openworld estimate CAMPAIGN ranks
+    # from two label sets
     kgtrec openworld estimate complete.txt ranks/*.run.gz --labels sparse.txt --depth 10
-    kgtrec openworld estimate CAMPAIGN ranks/*.run.gz --known C/qrels.txt -m "micro.MRR micro.logMRR" --out found.json
+
+    Docs: docs/open-world.md
     """
     paths, holds_ranks = systems_of(judged, systems)
     label_sets = [None if path is None else read_judgements(path) for path in (labels, known, truth)]

@@ -5,25 +5,27 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import MOST_PEOPLE, PATH, SEED, SHARE, Real, Whole, force_option, option
+from kgtrec.cli.options import MOST_PEOPLE, PATH, SHARE, Real, Whole, force_option, option, seed_option
 
 
 @click.command(name="world")
-@option("--people", "How many entities.", Whole(2, MOST_PEOPLE), 6004)
-@option("--hidden", "Share of the facts that systems never see: the complete labels.", SHARE, 0.5)
+@option("--people", "Number of entities.", Whole(2, MOST_PEOPLE), 6004)
+@option("--hidden", "Share of the facts that are hidden from the systems.", SHARE, 0.5)
 @option("--valid", "Share of the facts in valid.", Real(0, 1, max_open=True), 0.0)
-@option("--seed", "Random seed of the tree and of the hidden facts.", SEED, 0)
+@seed_option
 @option("--out", "Folder of the collection.", PATH, required=True)
 @force_option
 def command(people: int, hidden: float, valid: float, seed: int, out: str) -> None:
-    """Make a family tree and all its kinship facts, hide a part of them, and make questions from the hidden facts.
-
-    The labels of the collection are complete: all entities except answers and filtered ones are false. Prints how many
-    facts each relation has, and how many answers its questions.
+    """Make a family tree with all its kinship facts, hide a part of them, and make questions from the hidden facts,
+    whose labels are complete.
 
     \b
-    kgtrec openworld world --people 6004 --out W
+    # 6,004 people
+    kgtrec openworld world --out W
+    # a small one
     kgtrec openworld world --people 200 --hidden 0.3 --seed 7 --out W
+
+    Docs: docs/open-world.md
     """
     from kgtrec.collection.questions import build_questions
     from kgtrec.formats.collections import require_writable, write_collection

@@ -1,8 +1,12 @@
 """Compare numbers that others published with what is possible, and with chance.
 
 \b
+# adjust a number for chance
 kgtrec published adjust --measure micro.MRR --value 0.338 --chance fb15k-237
+# find errors in a table
 kgtrec published check table-5.csv --data fb15k-237
+
+Docs: docs/check-paper.md
 """
 
 from kgtrec.cli import LazyGroup

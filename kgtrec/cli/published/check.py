@@ -18,45 +18,25 @@ TABLES = ("findings", "bounds")
 
 @click.command(name="check")
 @click.argument("table", type=click.Path())
-@option(
-    "--data data_set",
-    "Data set of the numbers that have none in the table; kgtrec data list has those whose sizes are known.",
-    metavar="DATASET",
-)
-@option("--entities", "Entities of the data set. Default: known by its name.", Whole(1, MOST_COUNT))
-@option("--triples", "Its test triples. Default: known by its name.", Whole(1, MOST_COUNT))
-@option(
-    "--chance",
-    "Its chance table, as kgtrec chance writes it. Default: the one that comes with kgtrec, if there is one.",
-    metavar="FILE|DATASET",
-)
-@option(
-    "--unit",
-    "Unit of MRR, Hits@k and AMRI. Default: percent for each of the three where a heading or a cell says so, or "
-    "most numbers are above 1.",
-    UNITS,
-)
+@option("--data data_set", "Data set, if the table names none; see kgtrec data list.", metavar="DATASET")
+@option("--entities", "Entities of the data set. Default: by --data.", Whole(1, MOST_COUNT))
+@option("--triples", "Test triples of the data set. Default: by --data.", Whole(1, MOST_COUNT))
+@option("--chance", "Chance table or data set. Default: by --data.", metavar="FILE|DATASET")
+@option("--unit", "Unit of MRR, Hits@k and AMRI. Default: detected from the numbers.", UNITS)
 @output_options(TABLES)
 def command(
     table: str, data_set: str | None, chance: str | None, unit: Unit | None, output: Output, **sizes: int | None
 ) -> None:
-    """Find impossible or doubtful numbers in a published TABLE.
-
-    TABLE is a CSV file with a column of systems and columns of MR, MRR, Hits@k, AMR or AMRI under the names that papers
-    use; headings and columns may name the data set, the setting (filtered or raw) and the side. Numbers keep their
-    printed digits: .338 is anything from .3375 to .3385.
-
-    Impossible is what no ranks give: Hits@k that fall as k grows, an MRR outside the bounds that Hits@k and MR leave
-    it, filtered numbers worse than raw ones. Doubtful is what only cut digits, tied scores or other test triples
-    explain, and what a random order has too. Notes are about leads that rounding, one test answer or the noise of two
-    independent samples may explain.
-
-    Exit code: 0 if nothing is impossible, else 2.
+    """Find impossible or doubtful numbers in TABLE, a CSV file of systems and measures; the exit code is 2 if any
+    number is impossible.
 
     \b
+    # a table on a known data set
     kgtrec published check table-5.csv --data fb15k-237
+    # bounds, given the data set's sizes
     kgtrec published check table-2.csv --entities 40559 --triples 2924 --table bounds
-    kgtrec published check results.csv --data mine --chance chance.csv --format json
+
+    Docs: docs/check-paper.md
     """
     numbers = read_published_table(table, data_sets=known_names(), unit=unit)
     level = None if chance is None else read_chance_table(chance)
