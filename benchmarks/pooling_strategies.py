@@ -6,9 +6,9 @@
 - published: eight systems on the 1,745 questions of FB-Test-S of FB15k-237, with the labels of FB-Test-S-C (Zhou et al.
   2022; KGTREC_DATA). A triple without a label counts as false, so these numbers are lower bounds.
 
-Lists are read to depth 100 where there is a budget; the known labels answer the strategies that ask for one judgement
-at a time. "rules" is the depth pool of k = 10 after what --trivial leaves to people. Prints CSV: world, strategy, the
-triples that are judged, and how many of these are true.
+Lists are read to depth 100 where there is a budget and by first-yes; the known labels answer the strategies that ask
+for one judgement at a time. "rules" is what --trivial leaves to people of the pool of depth 10. Prints CSV: world,
+strategy, the triples that are judged, and how many of these are true.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class World:
             for name, turns in ASKING:
                 asked = replay(self.collection, self.runs, self.truth, strategy=name, budget=budget, turns=turns)
                 yield self.row(f"{name}, turns {turns}", asked)
+        yield self.row("first-yes", replay(self.collection, self.runs, self.truth, strategy="first-yes"))
         for name, options in self.rules.items():
             pool = pool_runs(self.collection, self.runs, depth=10)
             left = ~judge_trivial(pool, self.collection, **options).is_automatic
