@@ -61,6 +61,8 @@ def test_the_decision_rests_on_the_table(true):
     assert "types settle 2,251, categories 7,689" in TEXT
     assert true["family", "rules: types", 19893 - 2251] == 870
     assert true["family", "rules: category", 19893 - 7689] == 870 - 110
+    assert true["family", "first-yes", 41216] > 0
+    assert "`family`: 41,216;" in TEXT
     at_once = ["take", "take, by question", "rrf", "borda", "combsum", "rbp"]
     for judged in (1000, 2000, 4000, 10000):
         assert true["published", "rbp", judged] >= 0.96 * max(true["published", name, judged] for name in at_once)
