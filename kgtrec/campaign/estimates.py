@@ -201,8 +201,8 @@ def estimate_ap(
     average precision in expectation: a question with few judgements borrows from the others. See
     :mod:`kgtrec.kernels.sampling.sampled_precision`. If everything is judged it is average precision itself.
 
-    The quotients of the papers, which estimate the number of positives from each question's own sample, were 8 to 40%
-    too high on small samples; docs/interactive.md has a simulation of both.
+    The quotients of the papers, which estimate the number of positives from each question's own sample, are up to
+    64% too high on small samples; docs/pooling-average-precision.csv has a simulation of both.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from kgtrec.kernels.sampling.uncertain_labels import Lists, expected_values, lab
 from kgtrec.measures.names import AnyMeasure, ParsedMeasure
 
 _LEAST_FOR_SLOPE = 30  # questions
-_FEW = 100  # questions, for quotients of sums: docs/sampling-evidence.md
+_FEW = 100  # questions, for quotients of sums: docs/pooling.md
 _ROUNDING = 1e-20  # squares of differences that are as small in comparison are zero
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,51 @@
+"""Judge all open tasks of a campaign on this folder's family tree, as two people who know the truth.
+
+    python examples/family/judge.py CAMPAIGN COLLECTION
+
+Adds the annotators ann and bob, and assigns, exports, fills in and imports their tasks. A triple is Y if truth.txt has
+it for a question of COLLECTION.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+TRUTH = Path(__file__).with_name("truth.txt")
+
+
+def facts_of(collection: Path) -> set[tuple[str, str, str]]:
+    """The true triples, from the answers of truth.txt."""
+    topics = pd.read_csv(collection / "topics.tsv", sep="\t", names=["question", "anchor", "relation"])
+    answers = pd.read_csv(TRUTH, sep=" ", names=["question", "zero", "entity", "grade"]).merge(topics)
+    is_head = answers["question"].str.startswith("head")
+    head, tail = (answers["entity"].where(side, answers["anchor"]) for side in (is_head, ~is_head))
+    return set(zip(head, answers["relation"], tail, strict=True))
+
+
+def main() -> None:
+    """Judge what the arguments name."""
+    campaign, collection = map(Path, sys.argv[1:])
+    facts, files = facts_of(collection), []
+
+    def kgtrec(*words: object) -> None:
+        command = [sys.executable, "-m", "kgtrec", "campaign", words[0], campaign, *words[1:]]
+        subprocess.run([*map(str, command)], check=True, capture_output=True)  # noqa: S603  # ours
+
+    kgtrec("init", "--annotator", "ann", "--annotator", "bob", "--links", "none")
+    kgtrec("assign")
+    for name in ("ann", "bob"):
+        files.append(campaign.with_name(f"{name}.csv"))
+        kgtrec("export", "--annotator", name, "--out", files[-1])
+        tasks = pd.read_csv(files[-1])
+        triples = zip(tasks["head"], tasks["relation"], tasks["tail"], strict=True)
+        tasks["verdict"] = ["Y" if triple in facts else "N" for triple in triples]
+        tasks.to_csv(files[-1], index=False)
+    kgtrec("import", *files)
+
+
+if __name__ == "__main__":
+    main()
