@@ -1,6 +1,7 @@
 """How often a range of resampled correlations holds the tau of all questions, and whether another interval would.
 
-    python benchmarks/coverage_correlation.py C ranks/*.ranks.parquet [--quick]
+    kgtrec questions fb15k-237 --out C
+    python benchmarks/coverage_correlation.py C examples/fb15k-237/ranks/*.parquet > docs/comparing-coverage.csv
 
 The answer ranks of real systems are the population. Test sets are drawn from its questions, with replacement, each
 question with all its answers. Two rankings of the systems are compared: under all labels and under half of them, drawn
@@ -19,6 +20,7 @@ which an interval of level 95% holds the tau-b of the population:
 from __future__ import annotations
 
 import argparse
+import csv
 import dataclasses
 import sys
 from collections import defaultdict
@@ -104,7 +106,7 @@ def intervals(value: float, taus: Floats, first: Sequence[Floats], second: Seque
 
 
 def main() -> None:
-    """Print a table."""
+    """Print CSV."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("collection", nargs="?")
     parser.add_argument("systems", nargs="*", help="answer ranks")
@@ -127,8 +129,8 @@ def main() -> None:
         return {name: part[..., :-1] / part[..., -1:] for name, part in zip(names, parts, strict=True)}
 
     true, rng = scored(columns.sum(axis=0)), np.random.default_rng(options.seed)
-    sys.stdout.write(f"| rankings | tau | questions | {' | '.join(KINDS)} | width of pairs |\n")
-    sys.stdout.write("|---|---|---:|" + "---:|" * (len(KINDS) + 1) + "\n")
+    rows = csv.writer(sys.stdout, lineterminator="\n")
+    rows.writerow(["first", "second", "questions", "systems", "tau", *KINDS, "width of pairs"])
     for size in sizes:
         held, width = defaultdict(list), defaultdict(list)
         for number in range(sets):
@@ -146,12 +148,10 @@ def main() -> None:
                         held[compared, n, kind].append(low - 1e-9 <= tau <= high + 1e-9)
                     width[compared, n].append(np.diff(ends["pairs"])[0])
         for compared in COMPARED:
-            several = (given, given + MADE)
-            true_taus = ", ".join(f"{kendall_tau_b(*(true[name][:n] for name in compared)):.3f}" for n in several)
-            cells = [", ".join(f"{np.mean(held[compared, n, kind]):.0%}" for n in several) for kind in KINDS]
-            cells.append(", ".join(f"{np.mean(width[compared, n]):.2f}" for n in several))
-            line = " | ".join([f"{compared[0]}, {compared[1]}", true_taus, f"{size:,}", *cells])
-            sys.stdout.write(f"| {line} |\n")
+            for n in (given, given + MADE):
+                tau = kendall_tau_b(*(true[name][:n] for name in compared))
+                shares = [f"{np.mean(held[compared, n, kind]):.3f}" for kind in KINDS]
+                rows.writerow([*compared, size, n, f"{tau:.3f}", *shares, f"{np.mean(width[compared, n]):.2f}"])
             sys.stdout.flush()
 
 
