@@ -56,7 +56,7 @@ class Scoring:
     Raises
     ------
     KgtrecError
-        If an option is not one of its choices.
+        If an option is not one of its choices, or a path stands for the collection.
     """
 
     collection: Collection | None = None
@@ -69,6 +69,9 @@ class Scoring:
     mixed: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.collection, Collection | None):
+            found = f"expected a collection, found {self.collection!r}"
+            raise KgtrecError(f"{found}; kgtrec.read_collection reads that of a folder")
         if self.ties is not None:
             one_of("a tie rule of", self.ties, TIE_POLICIES)
         one_of("missing to be one of", self.missing, get_args(Missing))

@@ -207,6 +207,12 @@ def test_sides_need_a_collection():
         evaluate(QRELS, RUN, "RR", per="relations")
 
 
+def test_a_path_is_no_collection():
+    """What reads one is named."""
+    with pytest.raises(KgtrecError, match=r"expected a collection, found 'C'; kgtrec\.read_collection"):
+        evaluate(QRELS, RUN, "RR", collection="C")
+
+
 @pytest.mark.parametrize(
     ("qrels", "systems", "message"),
     [
