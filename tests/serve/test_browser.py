@@ -528,6 +528,7 @@ def test_a_verdict_takes_as_few_keystrokes_as_the_docs_say(browser: Any, served:
     row = re.findall(r"^annotation page,(.*)$", (docs / "serve-keystrokes.csv").read_text(), re.MULTILINE)
     ten = link + 10 * last
     assert [int(cell) for cell in row[0].split(",")] == [verdict, verdict + onward, unsure, link, ten]
-    assert f"Ten candidates with one link take {ten} keystrokes here" in " ".join(
+    said = " ".join((docs / "serve.md").read_text().split())
+    assert f"Ten candidates with one link take {ten} keystrokes here" in said
         (docs / "serve.md").read_text().split()
     )
