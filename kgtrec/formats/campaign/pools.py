@@ -438,12 +438,11 @@ def read_families(path: PathLike, runs: Sequence[str] | None = None) -> dict[str
     {'cp': 'factors', 'transe': ''}
     """
     families: dict[str, str] = {}
-    line_of: dict[str, int] = {}
     for line in Lines.read(path).below_header(RUN_COLUMNS).rows:
         run, *others = line.text.split("\t")
         if not run or len(others) > 1 or "\0" in run:
             raise line.error(f"expected 2 columns (run family) separated by a tab, got {shown(line.data)}")
-        line.once(line_of, run, repr(run), "each run")
+        line.once(run, repr(run), "each run")
         families[run] = "".join(others)
         if runs is not None and not families[run].strip():
             raise line.error(f"expected a tab and a family after the run, found none after {run!r}")
