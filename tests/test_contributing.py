@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md are true: each diff is applied to a copy of the package, and tried."""
+"""The worked examples of a change are true: each diff is applied to a copy of the package, and tried."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from tests.test_architecture import _FLOORS
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+EXAMPLES_OF = ROOT / "examples" / "contributing"
 EXAMPLES = ("measure", "format", "source", "command")
 MOST_LINES = 40
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git applies the diffs")
 
 
-def block(example: str, language: str) -> str:
-    """The code block of that language below the heading of an example."""
-    section = re.split(r"^##+ ", TEXT.split(f"\n### A {example}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+def session_of(example: str) -> str:
+    """The terminal session of an example."""
+    page = (EXAMPLES_OF / f"{example}.md").read_text()
+    (found,) = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     return found
 
 
@@ -32,7 +33,7 @@ def applied(example: str, folder: Path) -> Path:
     for name in ("kgtrec", "tests", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "axe", "golden"))
     shutil.copy(ROOT / "pyproject.toml", folder)
-    subprocess.run(["git", "apply", "-"], cwd=folder, input=block(example, "diff"), text=True, check=True)
+    subprocess.run(["git", "apply", EXAMPLES_OF / f"{example}.diff"], cwd=folder, check=True)
     return folder
 
 
@@ -64,15 +65,15 @@ def replayed(session: str, folder: Path) -> str:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_diff_is_short(example: str):
     """At most 40 lines, those of its heads and context included."""
-    assert len(block(example, "diff").splitlines()) <= MOST_LINES
+    assert len((EXAMPLES_OF / f"{example}.diff").read_text().splitlines()) <= MOST_LINES
 
 
 @needs_git
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_diff_does_what_the_page_shows(example: str, tmp_path: Path):
+def test_a_diff_does_what_its_page_shows(example: str, tmp_path: Path):
     """Every command below it is run with the changed package, and its output compared to the letter."""
-    session = block(example, "console")
+    session = session_of(example)
     assert replayed(session, applied(example, tmp_path)) == session
 
 
@@ -98,6 +99,14 @@ def test_the_picture_of_the_house_is_that_of_the_import_rule():
     picture = TEXT.split("## The house", 1)[1].split("```text\n", 1)[1].split("```", 1)[0]
     floors = [tuple(re.split(r" {3,}", line)[0].split("  ")) for line in picture.splitlines()]
     assert floors == [tuple(floor) for floor in reversed(_FLOORS)]
+
+
+def test_every_example_is_tried_and_linked():
+    """Each has a diff and a page, to which CONTRIBUTING.md leads."""
+    assert {path.name for path in EXAMPLES_OF.iterdir()} == {
+        f"{name}.{form}" for name in EXAMPLES for form in ("diff", "md")
+    }
+    assert all(f"(examples/contributing/{name}.md)" in TEXT for name in EXAMPLES)
 
 
 def test_links_lead_somewhere():

@@ -16,6 +16,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.contents import PDF, PNG, TABLE
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import require_file, write_text, writing
+from kgtrec.formats.parquet import with_metadata
 
 FORMATS = ("table", "csv", "json", "latex", "markdown", "parquet")
 FIGURES = ("svg", "pdf", "png")
@@ -50,7 +51,8 @@ class Output:
 
             table = next(table for table in result.tables() if names is None or table.key == names[0])
             with writing(str(self.out), kind=TABLE) as stream:
-                pq.write_table(table.data, stream)
+                schema = with_metadata(table.data.schema, {"format": "table"})
+                pq.write_table(table.data.cast(schema), stream)
             return
         is_terminal = self.out is None and sys.stdout is not None and sys.stdout.isatty()
         width = shutil.get_terminal_size().columns if is_terminal else None

@@ -27,6 +27,7 @@ from kgtrec.formats.parquet import (
     with_metadata,
 )
 from kgtrec.formats.trec.origins import require_pair
+from kgtrec.formats.versions import require_version
 
 FORMAT = "answer ranks"
 _VALUES = {"answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64()}
@@ -73,9 +74,9 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks, *, force: bool = Fals
     schema = pa.schema([pa.field(name, column.type, nullable=False) for name, column in columns.items()])
     about = {"format": FORMAT, "name": ranks.name, "filtered_by": list(ranks.filtered_by)}
     # a reader that knows no cut lists would take what is below their ends for ties
-    version = {"version": _WITH_CUT} if cut is not None else {}
+    version = 1 if cut is None else _WITH_CUT
     digest = ranks.digest()
-    schema = with_metadata(schema, {**about, "collection": ranks.collection, **version})
+    schema = with_metadata(schema, {**about, "collection": ranks.collection, "version": version})
     schema = schema.with_metadata({**schema.metadata, OF_RANKS: digest})
     with writing(path, kind=FORMAT, force=force) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
@@ -114,17 +115,11 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
     if metadata.get("format") != FORMAT:
         found = metadata.get("format", "a Parquet file of another tool")
         raise FormatError(f"expected answer ranks, as kgtrec rank writes them, found {found}", path)
-    version = metadata.get("version")
-    if version not in (1, _WITH_CUT):
-        raise FormatError(
-            f"expected answer ranks of format version 1 or {_WITH_CUT}, found version {version}; "
-            "read them with the kgtrec that wrote them",
-            path,
-        )
+    require_version(metadata.get("version"), FORMAT, path, "read them with the kgtrec that wrote them")
     name, collection, filtered_by = (metadata.get(key) for key in ("name", "collection", "filtered_by"))
     if not isinstance(name, str) or not isinstance(collection, str) or not are_splits(filtered_by):
         raise FormatError("expected a name, a collection and splits in the file's metadata, found others", path)
-    kinds = _VALUES | ({"cut": pa.bool_()} if version == _WITH_CUT else {})
+    kinds = _VALUES | ({"cut": pa.bool_()} if metadata["version"] == _WITH_CUT else {})
     table = read_named_columns(path, dict.fromkeys((*_LABELS, *kinds), ()))
     for column, kind in kinds.items():
         if table.column(column).type != kind:

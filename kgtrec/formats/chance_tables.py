@@ -63,14 +63,13 @@ def read_chance_table(name: PathLike) -> ChanceTable:
         raise header.error(f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header.cells) or 'none'}")
     rows: list[tuple[str, str, int, float, float]] = []
     names: dict[str, None] = {}  # as they are written
-    lines: dict[tuple[str, str], int] = {}
     for row in below:
         name, side, items, expectation, variance = row.cells
         if not _COUNT.fullmatch(items) or any(cell and finite(cell) is None for cell in (expectation, variance)):
             raise row.error(f"expected {', '.join(_COLUMNS)}, found {row.excerpt}")
         names[name] = None
         measure = over_answers(name)
-        row.once(lines, (measure, side), f"{measure}, {side}", "each measure and side")
+        row.once((measure, side), f"{measure}, {side}", "each measure and side")
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path)

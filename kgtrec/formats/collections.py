@@ -81,8 +81,8 @@ from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.trec.qrels import FROM_CAMPAIGN, read_qrels, write_qrels
 from kgtrec.formats.trec.topics import read_entity_labels, read_label_lines, read_topics, write_topics
 from kgtrec.formats.tsv import lines_of
+from kgtrec.formats.versions import FORMATS, require_version
 
-FORMAT_VERSION = 2
 _MISSING_LINKS, _CANDIDATES = "links.parquet", "candidates.parquet"
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet", _MISSING_LINKS, _CANDIDATES)
@@ -175,7 +175,7 @@ def write_collection_parts(
         _write_codes(folder / _CANDIDATES, _PLACES, candidates.place, candidates.entity)
     write_text(folder / REPORT, report or report_text(collection.report))
     manifest = {
-        "collection_format": FORMAT_VERSION,
+        "collection_format": FORMATS["a collection"][-1],
         "kgtrec": kgtrec_version(),
         "command": dict(command or {}),
         "inputs": [dict(item) for item in inputs or ()],
@@ -329,7 +329,8 @@ def write_qrels_folder(
                 write_qrels(name, qrels, marked=marked)
             else:
                 write_text(name, "")
-        write_text(part / FROM_CAMPAIGN, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        versioned = {"qrels_format": FORMATS["qrels of a campaign"][-1], **report}
+        write_text(part / FROM_CAMPAIGN, json.dumps(versioned, indent=2, ensure_ascii=False) + "\n")
         write_text(part / "README.md", readme)
         write_text(part / SUMS, "".join(f"{sha256_of(path)}  {path.name}\n" for path in sorted(part.iterdir())))
         write_git_files(part, folder)
@@ -364,11 +365,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             raise KgtrecError(
                 f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file"
             )
-        if manifest["collection_format"] != FORMAT_VERSION:
-            raise KgtrecError(
-                f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; it was written "
-                "by another version of kgtrec; make it again with kgtrec questions --force"
-            )
+        way_out = "make it again with kgtrec questions --force"
+        require_version(manifest["collection_format"], "a collection", path / MANIFEST, way_out)
         stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
         if not STAMP.fullmatch(stamp):
             raise KgtrecError(

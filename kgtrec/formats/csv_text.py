@@ -10,7 +10,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from kgtrec.errors import FormatError
@@ -125,7 +125,7 @@ def csv_table(path: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
     """
     first = next((line for line in text.splitlines() if line.strip()), "")
     rows = csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")
-    header = next(rows, CsvRow(path, 1, []))
+    header = next(rows, CsvRow(path, 1, [], seen={}))
     header.cells = [unguarded(cell) for cell in header.cells]
 
     def below() -> Iterator[CsvRow]:
@@ -148,9 +148,9 @@ def csv_rows(path: str, text: str, delimiter: str = ",", *, first: int = 1, way_
         For the first row that ends too early, with ``way_out`` at its end.
     """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    begun = False
+    begun, seen = False, dict[Hashable, int]()
     while True:
-        row = CsvRow(path, first + rows.line_num, [])
+        row = CsvRow(path, first + rows.line_num, [], seen=seen)
         try:
             row.cells = next(rows)
         except StopIteration:

@@ -28,6 +28,7 @@ from kgtrec.formats.numpy_files import archived_arrays, array_files, mapped_rows
 from kgtrec.formats.output.outputs import writing_folder
 from kgtrec.formats.score_matrix import read_entity_names
 from kgtrec.formats.trec.topics import read_label_lines
+from kgtrec.formats.versions import FORMATS, require_version
 from kgtrec.kernels.rows import LargeArray
 
 FACTORS, FORMAT = "factors.json", "factors"
@@ -69,10 +70,11 @@ def read_factor_folder(
     """
     folder = Path(path)
     about = read_json(folder / FACTORS)
-    if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("version") != 1:
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise FormatError(
             'expected {"format": "factors", "version": 1, "score": ...}, found something else', path=folder / FACTORS
         )
+    require_version(about.get("version"), FORMAT, folder / FACTORS)
     score, reciprocal = about.get("score"), about.get("reciprocal", False)
     parameters = {key: value for key, value in about.items() if key not in ("format", "version", "score", "reciprocal")}
     if not isinstance(score, str) or not isinstance(reciprocal, bool):
@@ -134,8 +136,9 @@ def write_factor_folder(path: PathLike, factors: FactorArrays) -> None:
     Arrays of several parts are written in as many shards.
     """
     with writing_folder(path, FACTORS, owned=files_of_factors) as new:
-        about = {"format": FORMAT, "version": 1, "score": factors.score, "reciprocal": factors.has_reciprocals}
-        (new / FACTORS).write_text(json.dumps(about | dict(factors.parameters), indent=1) + "\n", encoding="utf-8")
+        about = {"format": FORMAT, "version": FORMATS[FORMAT][-1], "score": factors.score}
+        about |= {"reciprocal": factors.has_reciprocals, **factors.parameters}
+        (new / FACTORS).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         for name in _ARRAYS:
             array = getattr(factors, name)
             if array is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -27,21 +27,17 @@ _BLANK = b" \v\f\r"
 LEAST_PROBABILITY = 1e-12
 
 
-_Key = TypeVar("_Key", bound=Hashable)
-
-
 @dataclass(slots=True)
 class Line:
     """A line of a text file."""
 
     path: str
     number: int
+    seen: dict[Hashable, int] = field(kw_only=True)  # key -> its first line; of the whole file
 
-    def once(
-        self, lines: dict[_Key, int], key: _Key, found: str, what: str = "each", *, way_out: str = "remove one of them"
-    ) -> None:
-        """Note in ``lines`` on which line a key is; a FormatError, which calls it ``found``, if it is on another."""
-        if (first := lines.setdefault(key, self.number)) != self.number:
+    def once(self, key: Hashable, found: str, what: str = "each", *, way_out: str = "remove one of them") -> None:
+        """Note on which line a key is; a FormatError, which calls it ``found``, if it is on an earlier one too."""
+        if (first := self.seen.setdefault(key, self.number)) != self.number:
             raise self.error(f"expected {what} once, found {found} here and on line {first}; {way_out}")
 
     def error(self, message: str) -> FormatError:
@@ -99,8 +95,9 @@ class Lines:
 
     def every(self) -> Iterator[TextLine]:
         """Return every line, blank ones too."""
+        seen: dict[Hashable, int] = {}
         for number, part in enumerate(self.data.removesuffix(b"\n").split(b"\n") if self.data else (), self.first):
-            yield TextLine(self.path, number, part.removesuffix(b"\r"))
+            yield TextLine(self.path, number, part.removesuffix(b"\r"), seen=seen)
 
     def without_nul(self) -> Lines:
         """Return the same lines.
@@ -169,7 +166,8 @@ class Lines:
         if (same := np.flatnonzero(keys[order][1:] == keys[order][:-1])).size:
             place = same[np.argmin(order[same + 1])]
             first, again = (self.rows[order[place + step]] for step in (0, 1))
-            again.once({0: first.number}, 0, found(int(order[place + 1])), what)
+            again.seen[0] = first.number
+            again.once(0, found(int(order[place + 1])), what)
 
 
 def read_fields(lines: Lines, n_columns: int, expected: str, *, delimiter: str = "\t") -> list[pa.StringArray]:

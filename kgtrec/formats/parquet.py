@@ -17,6 +17,7 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.json_text import json_value
 from kgtrec.formats.trec.text import joined_codes
+from kgtrec.formats.versions import FORMATS, require_version
 
 MAGIC = b"PAR1"
 RANK_COLUMNS = frozenset(("above", "tied", "n_other"))
@@ -67,6 +68,12 @@ def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
     return metadata
 
 
+def require_known(path: PathLike, metadata: Mapping[str, Any]) -> None:
+    """Raise FormatError if the metadata are of a version of kgtrec's formats that this kgtrec does not read."""
+    if "version" in metadata and (what := str(metadata.get("format"))) in FORMATS:
+        require_version(metadata["version"], what, path)
+
+
 def is_run_of_ours(path: PathLike) -> bool:
     """Return whether a Parquet file is a run that kgtrec has written."""
     with suppress(FormatError, OSError):
@@ -76,7 +83,7 @@ def is_run_of_ours(path: PathLike) -> bool:
 
 def with_metadata(schema: pa.Schema, metadata: Mapping[str, Any]) -> pa.Schema:
     """Return ``schema`` with kgtrec's metadata, including the format version."""
-    return schema.with_metadata({_KEY: json.dumps({"version": 1, **metadata}).encode()})
+    return schema.with_metadata({_KEY: json.dumps({"version": FORMATS[metadata["format"]][-1], **metadata}).encode()})
 
 
 def read_schema(path: PathLike) -> pa.Schema:
@@ -178,6 +185,7 @@ def n_rows_of(path: PathLike) -> int:
 def _named(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Any, dict[str, str]]]:
     """An open file, whose labels are read as codes, and the name of each of its columns -> ours."""
     schema = read_schema(path)
+    require_known(path, metadata_of(path, schema))
     our_name = _columns_named(path, schema, names)
     with reading(path) as stream:
         file = _opened(path, stream, [name for name in our_name if pa.types.is_string(schema.field(name).type)])

@@ -26,13 +26,12 @@ def read_relation_shares(path: PathLike) -> dict[str, float]:
     {'born_in': 3.0, 'lives_in': 1.0}
     """
     shares: dict[str, float] = {}
-    line_of: dict[str, int] = {}
     for line in Lines.read(path).rows:
         relation, tab, text = line.text.rpartition("\t")
         share = finite(text)
         if not tab or share is None or share < 0:
             raise line.error(f"expected relation TAB share, a number of at least 0, found {line.text[:100]!r}")
-        line.once(line_of, relation, repr(relation), "each relation")
+        line.once(relation, repr(relation), "each relation")
         shares[relation] = share
     if not shares:
         raise FormatError("expected lines of relation TAB share, found none", path=str(path))

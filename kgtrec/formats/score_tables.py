@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import dropwhile
 from pathlib import Path
 from typing import NamedTuple
@@ -76,7 +76,6 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
         raise FormatError("expected a table with a column System and columns of measures, found none", path=place)
     columns = _columns(header, () if is_board else keys)
     scored: list[tuple[str, str, tuple[str, ...], float]] = []
-    lines: dict[tuple[str, ...], int] = {}
     way_out = "remove one of them"
     if columns.measure is None and not columns.keys:
         column = header.cells[columns.values[0]]
@@ -89,7 +88,7 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
         if not measures[columns.values[0]].strip():
             raise row.error("expected the name of a measure, found an empty cell")
         identity = (system, *key) if columns.measure is None else (system, measures[0], *key)
-        row.once(lines, identity, ", ".join(identity), "each row", way_out=way_out)
+        row.once(identity, ", ".join(identity), "each row", way_out=way_out)
         scored += (
             (system, measures[column], key, _value(row, header.cells[column], row.cells[column], columns))
             for column in columns.values
@@ -169,7 +168,8 @@ def _names_columns(cells: Sequence[str]) -> bool:
 
 def _leaderboard(place: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
     """The rows of a leaderboard of TREC AutoJudge as those of a long table, whose key is the topic."""
-    lines = (CsvRow(place, number, line.split()) for number, line in enumerate(text.splitlines(), 1))
+    seen: dict[Hashable, int] = {}
+    lines = (CsvRow(place, number, line.split(), seen=seen) for number, line in enumerate(text.splitlines(), 1))
 
     def below() -> Iterator[CsvRow]:
         for row in dropwhile(lambda row: not row.cells or _names_columns(row.cells), lines):
@@ -179,7 +179,7 @@ def _leaderboard(place: str, text: str) -> tuple[CsvRow, Iterator[CsvRow]]:
             if row.cells:
                 yield row
 
-    return CsvRow(place, 1, [SYSTEM, _LONG[0], "question", _LONG[1]]), below()
+    return CsvRow(place, 1, [SYSTEM, _LONG[0], "question", _LONG[1]], seen={}), below()
 
 
 class _Columns(NamedTuple):

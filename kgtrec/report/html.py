@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kgtrec.data.table import Column, Figure, Report, Table
+from kgtrec.formats.files import kgtrec_version
 from kgtrec.report.cells import count_text, direction, is_number_column, label_text, table_cells
 from kgtrec.report.drawing import svg
 from kgtrec.report.figures import panels
@@ -71,7 +72,7 @@ def filled_page(name: str, script: str, filters: Mapping[str, Any] = MappingProx
     )
     environment.filters |= filters
     page = environment.from_string(template(f"{name}.html"))
-    return page.render(policy=policy, style=markup(style), script=markup(script), **shown)
+    return page.render(version=kgtrec_version(), policy=policy, style=markup(style), script=markup(script), **shown)
 
 
 def embedded(data: Mapping[str, Any]) -> str:

@@ -28,6 +28,7 @@ from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Tasks
 from kgtrec.data.triples import Triples, check_numbers
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.formats.files import kgtrec_version
 from kgtrec.report.html import embedded, look, markup, source_hash
 from kgtrec.serve.rendering import markdown, prepare
 from kgtrec.serve.service import edition_of, page_numbers
@@ -100,6 +101,7 @@ def tasks_file(
         .get_template("file.html")
         .render(
             **values,
+            version=kgtrec_version(),
             policy=f"default-src 'none'; style-src {source_hash(style)}; script-src {hashes}; img-src data:; "
             "base-uri 'none'; form-action 'none'",
             style=markup(style),

@@ -27,18 +27,18 @@ from kgtrec.formats.json_text import read_json, read_manifest
 from kgtrec.formats.output.folders import MANIFEST, STEPS
 from kgtrec.formats.output.outputs import update_text
 from kgtrec.formats.parquet import read_whole_table
+from kgtrec.formats.versions import FORMATS, require_version
 from kgtrec.study.config import LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
 
 #: files of a step: its warnings, the contents of a label set, a collection; step_table has the names of its tables
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
-_FORMAT = 1
 _LABELS = "labels "  # prefix of those inputs of a step that are label sets
 
 
 def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
     """Write the manifest of a study atomically."""
-    found = {"study_format": _FORMAT, **manifest}
+    found = {"study_format": FORMATS["a study"][-1], **manifest}
     text = json.dumps({**found, "sha256": _sum_of(found)}, indent=1, ensure_ascii=False)
     update_text(Path(folder) / MANIFEST, text + "\n")
 
@@ -154,8 +154,7 @@ def _notes(steps: Iterable[tuple[tuple[str, ...], list[str]]]) -> tuple[Note, ..
 def _manifest(path: Path) -> dict[str, Any]:
     way_out = "kgtrec study CONFIG.toml writes one, and continues one that was stopped"
     manifest = read_manifest(path, MANIFEST, "a study", way_out, again="run kgtrec study again")
-    if manifest.get("study_format") != _FORMAT:
-        raise FormatError(f"expected a study of format {_FORMAT}, found another file", path=path / MANIFEST)
+    require_version(manifest.get("study_format"), "a study", path / MANIFEST, way_out)
     if manifest.pop("sha256", "") != _sum_of(manifest):
         raise FormatError(
             "expected the manifest that kgtrec study wrote, found a changed one; run kgtrec study again with --force",

@@ -98,7 +98,7 @@ def rewritten(path, *, columns=None, drop=(), **metadata):
 
 WRONG = {
     "format": ({"format": "run"}, "expected answer ranks, as kgtrec rank writes them, found run"),
-    "version": ({"version": 3}, "version 1 or 2, found version 3; read them with the kgtrec"),
+    "version": ({"version": 3}, "version 1 or 2, found version 3; a later kgtrec wrote it"),
     "splits": ({"filtered_by": ["tset"]}, "expected a name, a collection and splits in the file's metadata"),
     "column": ({"drop": ["tied"]}, "expected a column tied"),
     "type": ({"columns": {"above": [0.5, 3, 1, 0]}}, "expected int32 in column above, found double"),

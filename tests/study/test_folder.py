@@ -104,8 +104,8 @@ def test_a_folder_without_a_manifest_is_no_study_yet(tmp_path: Path):
     [
         (b"{", r"manifest.json:1: expected JSON, found something else \(.*\); run kgtrec study again"),
         (b"\xff\xfe", "expected JSON, found something else"),
-        (b"[]", "expected a study of format 1, found another file"),
-        (b'{"study_format": 2}', "expected a study of format 1, found another file"),
+        (b"[]", "expected a study of format version 1, found version None; kgtrec study CONFIG"),
+        (b'{"study_format": 2}', "expected a study of format version 1, found version 2; a later kgtrec wrote it"),
         (b'{"study_format": 1}', "expected the manifest that kgtrec study wrote, found a changed one"),
     ],
 )

@@ -129,7 +129,7 @@ def _about(**changed):
     ("spoil", "told"),
     [
         (_about(format="other"), 'expected {"format": "factors"'),
-        (_about(version=2), 'expected {"format": "factors"'),
+        (_about(version=2), "expected factors of format version 1, found version 2; a later kgtrec wrote it"),
         (_about(score="transformer"), "expected a score among"),
         (_about(score=3), "expected a score by name"),
         (_about(reciprocal="yes"), "reciprocal as true or false"),

@@ -52,7 +52,6 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
         )
     require_regular(path)
     rows: list[tuple[int, int, float]] = []
-    line_of: dict[int, int] = {}
     first_of: dict[str, tuple[str, int]] = {}  # verdict -> its first probability, and on which line
     for line in Lines.read(path).below_header(COLUMNS).rows:
         task, *labels, verdict, text = line.fields(COLUMNS)
@@ -64,7 +63,7 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
                 f"expected the triple that is task {task} of pool.tsv, {' '.join(own)}, got {' '.join(labels)}; the "
                 "sample is of another pool"
             )
-        line.once(line_of, int(task), task, "each task")
+        line.once(int(task), task, "each task")
         if verdict not in VERDICTS[:2]:
             raise line.error(f"expected N or Y as verdict, got {verdict!r}")
         first, where = first_of.setdefault(verdict, (text, line.number))

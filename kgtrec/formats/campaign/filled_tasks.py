@@ -108,7 +108,7 @@ class _TaskRow(NamedTuple):
 def _read_csv(path: PathLike) -> Iterator[_TaskRow]:
     text = _text(path)
     rows, may_hold_nul = _table(str(path), text), "\0" in text
-    header = next(rows, CsvRow(str(path), 1, []))
+    header = next(rows, CsvRow(str(path), 1, [], seen={}))
     names = _names_of_columns(header, [unguarded(name) for name in header.cells])
     for line in rows:
         cells = line.cells
@@ -129,10 +129,11 @@ def _read_xlsx(path: PathLike) -> Iterator[_TaskRow]:
             f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
         )
     first, headings = rows[0]
-    names = _names_of_columns(Line(str(path), first), [cell.text for cell in headings.values()])
+    names = _names_of_columns(Line(str(path), first, seen={}), [cell.text for cell in headings.values()])
     own = {column: name for column, name in zip(headings, names, strict=True) if name in TASK_COLUMNS}
     for number, cells in rows[1:]:
-        line, held = Line(str(path), number), {name: cells[column] for column, name in own.items() if column in cells}
+        line = Line(str(path), number, seen={})
+        held = {name: cells[column] for column, name in own.items() if column in cells}
         row = dict.fromkeys(own.values(), "") | {name: cell.text or cell.kind for name, cell in held.items()}
         wrong = next(filter(None, (_not_typed(name, cell) for name, cell in held.items())), "")
         if not any(text.strip() for text in row.values()):

@@ -286,7 +286,6 @@ def read_people(path: PathLike) -> People:
     (['ann'], [0, 0], [0, 2], [True, False])
     """
     rows: dict[tuple[str, int], bool] = {}
-    line_of: dict[tuple[str, int], int] = {}
     for line in Lines.read(path).without_nul().below_header(_PERSON_COLUMNS).rows:
         person, role, active = line.fields(_PERSON_COLUMNS)
         if person != person.strip():
@@ -296,14 +295,14 @@ def read_people(path: PathLike) -> People:
             raise line.error(f"expected yes or no as active, got {active!r}")
         key = person, PERSON_ROLES.index(role)
         if rows.get(key) != _IS_ACTIVE[active]:  # both of two merged copies may have added somebody
-            line.once(line_of, key, f"{person!r} as {role}", "each person in a role")
+            line.once(key, f"{person!r} as {role}", "each person in a role")
             rows[key] = _IS_ACTIVE[active]
     names, person_code = Vocabulary.encoding(labels_of([person for person, _ in rows]))
     people = People(
         names, person_code, np.array([role for _, role in rows], np.int8), np.array(list(rows.values()), np.bool_)
     )
     if both := people.judging_managers:
-        raise FormatError(judging_manager_text(both[0]), path, line=line_of[both[0], MANAGER])
+        raise FormatError(judging_manager_text(both[0]), path, line=line.seen[both[0], MANAGER])
     return people
 
 
@@ -360,14 +359,13 @@ def read_templates(path: PathLike, broken: list[FormatError] | None = None) -> d
     {'capital': 'Is {tail} the capital of {head}?'}
     """
     templates: dict[str, str] = {}
-    line_of: dict[str, int] = {}
     lines: Sequence[TextLine] = ()
     with _collecting(broken):
         lines = Lines.read(path).without_nul().below_header(_TEMPLATE_COLUMNS).rows
     for line in lines:
         with _collecting(broken), in_file(path, line.number):
             relation, template = line.fields(_TEMPLATE_COLUMNS)
-            line.once(line_of, relation, repr(relation), "each relation")
+            line.once(relation, repr(relation), "each relation")
             template_parts(template)
             templates[relation] = template
     return templates
@@ -405,7 +403,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
     >>> read_sources(path)
     ('en.wikipedia.org', 'wikidata.org')
     """
-    line_of: dict[str, int] = {}
+    hosts: list[str] = []
     for line in Lines.read(path).without_nul().rows:
         written = line.text.partition("#")[0].strip()
         host = written.lower()
@@ -415,8 +413,9 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
             raise line.error(
                 f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}"
             )
-        line.once(line_of, host, repr(host), "each host")
-    return tuple(line_of)
+        line.once(host, repr(host), "each host")
+        hosts.append(host)
+    return tuple(hosts)
 
 
 def write_sources(folder: PathLike, sources: Iterable[str]) -> None:

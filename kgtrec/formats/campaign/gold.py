@@ -41,7 +41,6 @@ def read_gold(path: PathLike) -> Gold:
     lines = Lines.read(path).without_nul()
     columns = EXPLAINED if lines.without_first()[0].count(b"\t") >= len(COLUMNS) else COLUMNS
     rows: list[tuple[str, str, str, str, str]] = []
-    line_of: dict[tuple[str, ...], int] = {}
     for line in lines.below_header(COLUMNS, EXPLAINED[-1]).rows:
         fields = line.fields(columns, 3)
         head, relation, tail, verdict, explanation = *fields, *[""] * (len(EXPLAINED) - len(fields))
@@ -50,7 +49,7 @@ def read_gold(path: PathLike) -> Gold:
             raise line.error(
                 f"expected Y, N or nothing yet as the known verdict, got {verdict[:100]!r}{nearest(verdict, _KNOWN)}"
             )
-        line.once(line_of, triple, repr(" ".join(triple)), "each triple")
+        line.once(triple, repr(" ".join(triple)), "each triple")
         rows.append((*triple, verdict, explanation))
     return Gold.of(rows)
 

@@ -243,7 +243,9 @@ def _only_value(path: Path, name: str, what: str, lines: Sequence[tuple[int, str
     """The one value of a triple, which all its lines have."""
     first, value = lines[0]
     if wrong := next((line for line, other in lines if other != value), None):
-        raise Line(str(path / name), wrong).error(f"expected one {what}, found another one than on line {first}")
+        raise Line(str(path / name), wrong, seen={}).error(
+            f"expected one {what}, found another one than on line {first}"
+        )
     return value
 
 
@@ -279,7 +281,7 @@ def _pool(path: Path, triples: Triples, questions: Questions, depths: _Table) ->
         text = _only_value(path, DEPTHS, "depth", lines)
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= _MOST_DEPTH):
             expected = f"expected a depth from 1 to {_MOST_DEPTH:,}"
-            raise Line(str(path / DEPTHS), lines[0][0]).error(f"{expected}, found {text[:40]!r}")
+            raise Line(str(path / DEPTHS), lines[0][0], seen={}).error(f"{expected}, found {text[:40]!r}")
         rank[place] = int(text)
     question, _, row = completed_rows(questions, triples)
     expected = f"a candidate of a question of {SEEDS}"

@@ -164,14 +164,13 @@ def read_users(path: PathLike) -> dict[str, str]:
     {'ann@example.org': 'ann', '4': 'bob'}
     """
     users: dict[str, str] = {}
-    line_of: dict[str, int] = {}
     for line in Lines.read(path).below_header(USER_COLUMNS).rows:
         if not line.data.strip():
             continue
         user, person = (field.strip() for field in line.fields(USER_COLUMNS))
         if not user or not person:
             raise line.error(f"expected a user and a person, got {shown(line.data)}")
-        line.once(line_of, user.casefold(), repr(user), "each user")
+        line.once(user.casefold(), repr(user), "each user")
         users[user.casefold()] = person
     return users
 

@@ -126,10 +126,9 @@ def read_machine_file(path: PathLike, pool: Pool) -> MachineVerdicts:
     """
     lines: list[Line] = []
     rows: list[tuple[Any, ...]] = []
-    line_of: dict[tuple[str, ...], int] = {}
     for line, record in _records(path):
         row = _row(line, record)
-        line.once(line_of, row[:3], " ".join(row[:3]), "each triple")
+        line.once(row[:3], " ".join(row[:3]), "each triple")
         lines.append(line)
         rows.append(row)
     if not rows:

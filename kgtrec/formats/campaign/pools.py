@@ -76,8 +76,8 @@ from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import read_topics, write_topics
 from kgtrec.formats.tsv import require_writable_labels, triple_labels, write_rows, write_tsv
+from kgtrec.formats.versions import FORMATS, require_version
 
-FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
 _KEPT = ("links", "training", "training_gold")  # settings that people choose, whatever the pool
 _REPLACED = (SETTINGS, RUNS, *GUARDED, DESIGN, ASSIGNMENTS)
@@ -200,7 +200,7 @@ def write_pool_parts(
         with writing(folder / DESIGN) as stream:
             write_design(stream, design, pool)
     whole = {
-        "campaign_format": FORMAT_VERSION,
+        "campaign_format": FORMATS["a campaign"][-1],
         "kgtrec": kgtrec_version(),
         "collection": "",
         "seed": 0,
@@ -390,9 +390,7 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     settings = read_manifest(path, SETTINGS, "a campaign", "make one with kgtrec pool")
     if not isinstance(settings.get("files"), dict):
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
-    if (version := settings.get("campaign_format")) != FORMAT_VERSION:
-        by = f"it was written by kgtrec {settings.get('kgtrec')}, this is {kgtrec_version()}"
-        raise FormatError(f"expected campaign format {FORMAT_VERSION}, found {version!r}; {by}", path=path / SETTINGS)
+    require_version(settings.get("campaign_format"), "a campaign", path / SETTINGS)
     return settings
 
 
@@ -438,12 +436,11 @@ def read_families(path: PathLike, runs: Sequence[str] | None = None) -> dict[str
     {'cp': 'factors', 'transe': ''}
     """
     families: dict[str, str] = {}
-    line_of: dict[str, int] = {}
     for line in Lines.read(path).below_header(RUN_COLUMNS).rows:
         run, *others = line.text.split("\t")
         if not run or len(others) > 1 or "\0" in run:
             raise line.error(f"expected 2 columns (run family) separated by a tab, got {shown(line.data)}")
-        line.once(line_of, run, repr(run), "each run")
+        line.once(run, repr(run), "each run")
         families[run] = "".join(others)
         if runs is not None and not families[run].strip():
             raise line.error(f"expected a tab and a family after the run, found none after {run!r}")

@@ -34,9 +34,10 @@ from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import content_of, remove, require_file, require_folder, write_text
 from kgtrec.formats.parquet import digest_in, is_parquet, parts_of
+from kgtrec.formats.versions import FORMATS, require_version
 
 Kind = Literal["run", "scores"]
-VERSION = 2
+_WHAT = "the origin of a file"
 _KEYS = ("origin", "version", "collection", "filtered_by", "sha256")
 
 
@@ -80,7 +81,7 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
             remove(beside)
         return
     digest = sha256_of(content_of(Path(os.path.realpath(path))))
-    recorded = dict(zip(_KEYS, (kind, VERSION, origin.collection, origin.filtered_by, digest), strict=True))
+    recorded = dict(zip(_KEYS, (kind, FORMATS[_WHAT][-1], origin.collection, origin.filtered_by, digest), strict=True))
     if origin.ranks:
         recorded["ranks"] = origin.ranks
     write_text(beside, json.dumps(recorded, indent=1) + "\n", kind=ORIGIN, force=True)
@@ -102,19 +103,18 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     recorded = read_json(beside, way_out=f"move it away, {way_out}")
     if not isinstance(recorded, dict) or recorded.get("origin") is None:
         return None  # another file with the same name
+    require_version(recorded.get("version"), _WHAT, beside, f"move it away, {way_out}")
     splits = recorded.get("filtered_by")
     texts = [recorded.get("collection"), recorded.get("sha256"), recorded.get("ranks", "")]
     if (
         recorded["origin"] not in get_args(Kind)
-        or recorded.get("version") != VERSION
         or not set(_KEYS) <= recorded.keys()
         or not all(isinstance(text, str) for text in texts)
         or not STAMP.fullmatch(recorded["collection"])
         or not (splits is None or are_splits(splits))
     ):
         raise FormatError(
-            f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
-            f"file away, {way_out}",
+            f"expected {', '.join(_KEYS)}, as kgtrec writes them, found others; move the file away, {way_out}",
             path=beside,
         )
     if recorded["origin"] != kind:

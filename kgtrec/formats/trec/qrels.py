@@ -24,6 +24,7 @@ from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec.text import Layout, TextColumns, read_columns, repeated_lines
 from kgtrec.formats.tsv import require_writable, write_lines
+from kgtrec.formats.versions import require_version
 
 LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "entity", "grade"))
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "grade": ("relevance",)}
@@ -94,6 +95,7 @@ def collection_beside(path: PathLike) -> str:
                 stamp = [manifest[key] for key in keys]
             except (FormatError, TypeError, KeyError, IndexError):
                 continue  # of another kind, or damaged, which reading the collection reports
+            require_version(manifest.get("qrels_format", 1), "qrels of a campaign", beside)
             if all(isinstance(part, str) for part in stamp):
                 return "_".join(stamp)
     return ""

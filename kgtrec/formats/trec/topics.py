@@ -63,7 +63,6 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
             refuse_qualified(relation)
             return Topics(Vocabulary(ids), anchor, qualified(relation, *qualifier) if qualifier else relation)
     rows: list[list[str]] = []
-    lines: dict[str, int] = {}
     for line in text.every():
         if not line.text.strip() or line.text.startswith("#"):
             continue
@@ -72,7 +71,7 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
             raise line.error(
                 f"expected a question id without white space, got {fields[0]!r}; runs and qrels could not name it"
             )
-        line.once(lines, fields[0], repr(fields[0]), "each id")
+        line.once(fields[0], repr(fields[0]), "each id")
         rows.append([*fields, ""][: len(_WITH_QUALIFIER)])
     if not rows:
         raise FormatError("expected lines of 3 columns (id anchor relation), found none", path)
@@ -171,7 +170,6 @@ def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary
             raise line.error(f"{expected}, found {len(fields[short])}: {shown(line.data)}")
         labels = [each[column] for each in fields]
     if len(set(labels)) < len(labels):
-        first: dict[str, int] = {}
         for line, label in zip(lines.every(), labels, strict=True):
-            line.once(first, label, repr(label), "each label")
+            line.once(label, repr(label), "each label")
     return Vocabulary.of(labels)
