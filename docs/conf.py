@@ -100,7 +100,7 @@ def included(app: Sphinx, name: str, source: list[str]) -> None:
     def text_of(found: re.Match[str]) -> str:
         path = (DOCS / found[1]).resolve()
         text = path.read_text(encoding="utf-8")
-        return text if path.parent == DOCS.resolve() else _LINK.sub(rf"[\1](../\2\3)", text)
+        return text if path.parent == DOCS.resolve() else _LINK.sub(r"[\1](../\2\3)", text)
 
     source[0] = _INCLUDED.sub(text_of, source[0])
 
