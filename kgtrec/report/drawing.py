@@ -515,9 +515,11 @@ def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
     if sum(map(len, names)) > 30:
         ax.tick_params(axis="x", rotation=25)
     ax.set_yticks([])
+    legend = "; solid: rises, dashed: falls" if crossing else ""
+    ax.set_xlabel(_label(figure.options["measure"]) + legend, fontsize=_small())
     ax.grid(visible=True, axis="x")
     ax.spines[["left", "bottom"]].set_visible(False)
-    ax.tick_params(length=0)
+    ax.tick_params(length=0, pad=8)
     for side, own_ends in ends.items():
         _names_at_ends(ax, own_ends, side, 0.165 / (_of_slopes(panel) - 0.45))
 
