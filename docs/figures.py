@@ -67,7 +67,7 @@ REWARDS = {
 WITHSTAND = {
     "tau": (
         "Bpref and condensed lists lose\nthe order of systems",
-        "Kendall's tau, all labels",
+        "tau to the order by all labels",
         "Tau between the order of ten systems with a quarter of the labels of six family trees and with all, for each "
         "measure and reason why labels are missing. Bpref and nDCG over judged candidates are lowest, by far where "
         "labels come from a pool.",

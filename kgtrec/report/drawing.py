@@ -46,7 +46,7 @@ _DASHES: tuple[Any, ...] = (
     (0, (6, 1.5, 1, 1.5, 1, 1.5)),
 )
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-_MOVES = {1: 0, -1: 1, 0: 4}  # looks of lines that rise, fall, and cross without either
+_MOVES = {1: 0, -1: 1, 0: 4}  # looks of lines that gain places, lose some, and cross without either
 _INK, _SOFT = "#222222", "#555555"  # as in figures.mplstyle
 _WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: readable on a phone, and half of a wide page
 _ROOM = 0.8  # share of the distance between two x that bars side by side take
@@ -515,7 +515,7 @@ def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
     if sum(map(len, names)) > 30:
         ax.tick_params(axis="x", rotation=25)
     ax.set_yticks([])
-    legend = "; solid: rises, dashed: falls" if crossing else ""
+    legend = "; solid: gains places, dashed: loses places" if crossing else ""
     ax.set_xlabel(_label(figure.options["measure"]) + legend, fontsize=_small())
     ax.grid(visible=True, axis="x")
     ax.spines[["left", "bottom"]].set_visible(False)

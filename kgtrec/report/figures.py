@@ -399,8 +399,9 @@ def slope_chart(table: pa.Table, *, measure: str = "score", **shown: str) -> Fig
     options = {"measure": measure, "better": better_of(measure)}
     crossing = gists.order_changes(checked.to_pydict(), options)
     usual = f"{measure} of each system under each label set, with a line per system and the best on top. " + (
-        "Lines that cross others are thick: blue and solid if the system rises, orange and dashed if it falls, black "
-        "if it ends at the place where it began. That two lines cross does not show that a difference is significant."
+        "Lines that cross others are thick: blue and solid if the system gains places, orange and dashed if "
+        "it loses some, black if it ends where it began. That two lines cross does not show that a difference is "
+        "significant."
         if any(pairs for _, _, pairs in crossing)
         else "No two lines cross."
     )
