@@ -11,6 +11,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.nodes import make_refnode
 
@@ -170,6 +171,14 @@ def links(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = _LINK.sub(link, source[0])
 
 
+def recordings(app: Sphinx, tree: nodes.document, name: str) -> None:
+    """Links to recordings show them: a link for downloading would not."""
+    for node in list(tree.findall(addnodes.download_reference)):
+        if node["reftarget"].endswith(".webp") and "filename" in node:
+            path = f"{'../' * name.count('/')}_downloads/{node['filename']}"
+            node.replace_self(nodes.reference("", "", *node.children, refuri=path, internal=True))
+
+
 def math_as_mathml(translator: Any, node: nodes.Element) -> None:
     """Formulas as MathML, which browsers show without a script from elsewhere."""
     shown = tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
@@ -182,4 +191,5 @@ def setup(app: Sphinx) -> None:
     for change in (included, index, docstrings, links, keywords):
         app.connect("source-read", change)
     app.connect("missing-reference", public_name)
+    app.connect("doctree-resolved", recordings)
     app.add_html_math_renderer("mathml", (math_as_mathml, None), (math_as_mathml, None))

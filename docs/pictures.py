@@ -46,7 +46,7 @@ from kgtrec.serve.state import State, View
 
 IMAGES = Path(__file__).parent / "images"
 LARGEST, LARGEST_RECORDING = 150_000, 1_000_000  # bytes
-STILL = 760, 1.5  # width of the window, and pixels for each of CSS: text is as large as that of a page
+STILL = 840, 1.35  # width of the window, and pixels for each of CSS: text is about as large as that of a page
 FRAME, BAR = (800, 500), 44  # a recording, and the bar below that says what is done
 FRAME_MS, LONG_MS = 500, 1500  # of a frame; of one that is read
 _COLOURS = 256  # enough for marks and shadows
@@ -229,10 +229,10 @@ def of_study(browser: Any, study: Path) -> None:
     page = (study / "explore.html").as_uri()
     browser.get(f"{page}#a=rules&b=inverse&m=AP@20")
     most = until(browser, "a[href*='q=']")
-    take(browser, "explore-pair", 760)
+    take(browser, "explore-pair", 960)
     browser.get(most.get_attribute("href"))
     until(browser, ".list")
-    take(browser, "explore-question", 760)
+    take(browser, "explore-question", 900)
     browser.get((study / "report.html").as_uri())
     until(browser, "svg")
     take(browser, "study-summary", 760)
