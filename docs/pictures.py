@@ -2,7 +2,7 @@
 
     python docs/pictures.py [stills] [recordings]
 
-writes docs/images/serve-NAME.png (a question, a conflict, a sample, the dashboard), explore-NAME.png and
+writes docs/images/serve-NAME.png (a question, a conflict, the dashboard), explore-NAME.png and
 study-summary.png (of the demo's study), as wide as a page of the documentation shows them, and two recordings of about
 20 seconds, judge.webp and explore.webp, which play once. Needs kgtrec[test] and Pillow, and chromium with chromedriver.
 Links and sessions are those of a campaign that is removed afterwards, and none of them is on a picture. Dates and hours
@@ -32,6 +32,7 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
 
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.campaign.tasks import tasks_for, tasks_for_adjudicator
@@ -46,7 +47,7 @@ from kgtrec.serve.state import State, View
 
 IMAGES = Path(__file__).parent / "images"
 LARGEST, LARGEST_RECORDING = 150_000, 1_000_000  # bytes
-STILL = 840, 1.35  # width of the window, and pixels for each of CSS: text is about as large as that of a page
+WINDOW, STILL = 840, 1134  # width of the window, and of a picture: text is about as large as that of a page
 FRAME, BAR = (800, 500), 44  # a recording, and the bar below that says what is done
 FRAME_MS, LONG_MS = 500, 1500  # of a frame; of one that is read
 _COLOURS = 256  # enough for marks and shadows
@@ -57,7 +58,7 @@ _HOURS = {
     "annotator-1": {30: 90, 29: 120, 28: 80, 6: 100, 5: 130, 4: 90},
     "annotator-2": {29: 70, 28: 110, 27: 60, 5: 80, 4: 95, 3: 60},
 }
-_ROLES = {"annotator-1": "question", "adjudicator": "conflict", "expert": "sample"}
+_ROLES = {"annotator-1": "question", "adjudicator": "conflict"}
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -69,8 +70,8 @@ _FLAGS = (
 )
 
 
-def judge(folder: Path, work: Path) -> None:
-    """Make programs judge as people would: half of the tasks, some conflicts, and a sample drawn for the expert."""
+def judge(folder: Path) -> None:
+    """Make programs judge as people would: half of the tasks, and some conflicts."""
     truth, now = family_tree(200, 0).facts, datetime.now(UTC)
     draws, state = np.random.default_rng(0), State(folder)
     numbers = CampaignService(folder).look("").numbers.task
@@ -86,7 +87,6 @@ def judge(folder: Path, work: Path) -> None:
     state.close()
     told = annotate(tasks_for_adjudicator(read_campaign(folder), "adjudicator"), truth, "adjudicator", source=_OWN)
     _store(folder, told, "adjudicator", "adjudicator", slice(12), now - timedelta(hours=2))
-    main(["campaign", "sample", str(folder), "--size", "40", "--expert", "expert", "--out", str(work / "expert.csv")])
 
 
 def _store(folder: Path, tasks: Tasks, person: str, role: str, part: slice, when: datetime) -> None:
@@ -107,10 +107,10 @@ def screenshot(browser: Any, width: int, height: int, scale: float) -> Image.Ima
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
-def take(browser: Any, name: str, height: int) -> None:
+def take(browser: Any, name: str, height: int, width: int = WINDOW) -> None:
     """A picture of the beginning of the page, in few colours."""
     browser.execute_script("scrollTo(0, 0)")
-    picture = screenshot(browser, STILL[0], height, STILL[1]).quantize(_COLOURS, dither=Image.Dither.NONE)
+    picture = screenshot(browser, width, height, STILL / width).quantize(_COLOURS, dither=Image.Dither.NONE)
     path = IMAGES / f"{name}.png"
     picture.save(path, optimize=True)
     checked(path, LARGEST)
@@ -161,10 +161,14 @@ class Recording:
         until(self.browser, then)
         time.sleep(0.5)
 
-    def key(self, words: str, *keys: str) -> None:
-        """The key, and what it does."""
+    def key(self, words: str, *keys: str, stores: bool = False) -> None:
+        """The key, and what it does; it must store a verdict if it is to."""
+        before = len(self.browser.find_elements("css selector", ".card.is-stored"))
         ActionChains(self.browser).send_keys(*keys).perform()
         time.sleep(0.6)
+        self.browser.execute_script("document.activeElement.closest('.card')?.scrollIntoView({block: 'nearest'})")
+        if len(self.browser.find_elements("css selector", ".card.is-stored")) != before + stores:
+            raise SystemExit(f"{words}: expected {int(stores)} verdict to be stored")
         self.add(words, ms=2 * FRAME_MS)
 
     def save(self, path: Path) -> None:
@@ -204,21 +208,23 @@ def fresh(browser: Any) -> None:
 
 
 def enter(browser: Any, link: str) -> None:
-    """Come in by the link of a person."""
+    """Come in by the link of a person who judges, past the guidelines."""
     browser.delete_all_cookies()
     browser.get(link)
+    until(browser, ".card, .answers, form[action='/guidelines'] button.main")
+    if begin := browser.find_elements("css selector", "form[action='/guidelines'] button.main"):
+        begin[0].click()
 
 
 def of_roles(browser: Any, links: dict[str, str]) -> None:
     """Each role's page, a question begun where there is one."""
     for person, path in _ROLES.items():
         enter(browser, links[person])
-        until(browser, "form[action='/guidelines'] button.main").click()
         until(browser, ".card")
         if path != "conflict":
             fresh(browser)
             press(browser, "/", _OWN, Keys.ENTER, "n", Keys.ENTER)
-        take(browser, f"serve-{path}", 640)
+        take(browser, f"serve-{path}", 720)
     enter(browser, links["manager"])
     until(browser, ".answers")
     take(browser, "serve-dashboard", 760)
@@ -232,7 +238,7 @@ def of_study(browser: Any, study: Path) -> None:
     take(browser, "explore-pair", 960)
     browser.get(most.get_attribute("href"))
     until(browser, ".list")
-    take(browser, "explore-question", 900)
+    take(browser, "explore-question", 900, 960)
     browser.get((study / "report.html").as_uri())
     until(browser, "svg")
     take(browser, "study-summary", 760)
@@ -240,17 +246,20 @@ def of_study(browser: Any, study: Path) -> None:
 
 def record_judging(browser: Any, links: dict[str, str]) -> None:
     """An annotator comes in by the link, judges three candidates by keys and goes on; then the manager's dashboard."""
-    enter(browser, links["annotator-2"])
+    browser.delete_all_cookies()
+    browser.get(links["annotator-2"])
+    shown = Recording(browser)
+    if browser.find_elements("css selector", "form[action='/guidelines']"):
+        shown.click("A link signs in; the guidelines come first", "form[action='/guidelines'] button.main", ".card")
     until(browser, ".card")
     fresh(browser)
-    shown = Recording(browser)
-    shown.add("An annotator opens the link: one question, its candidates", ms=2 * LONG_MS)
+    shown.add("A question and its candidates", ms=2 * LONG_MS)
     shown.key("Key /, paste: the link of a source, for the whole question", "/", _SOURCES["annotator-2"], Keys.ENTER)
-    shown.key("Key n: No, stored at once", "n")
+    shown.key("Key n: No, stored at once", "n", stores=True)
     shown.key("Key Enter: the next candidate", Keys.ENTER)
-    shown.key("Key n: No", "n")
+    shown.key("Key n: No", "n", stores=True)
     shown.key("Key Enter: the next candidate", Keys.ENTER)
-    shown.key("Key u: Unsure; the adjudicator decides", "u")
+    shown.key("Key u: Unsure; the adjudicator decides", "u", stores=True)
     browser.find_element("id", "next").click()
     until(browser, ".card")
     time.sleep(0.7)
@@ -258,7 +267,8 @@ def record_judging(browser: Any, links: dict[str, str]) -> None:
     enter(browser, links["adjudicator"])
     until(browser, ".card")
     shown.add("The adjudicator: two verdicts that differ, each with its link", ms=2 * LONG_MS)
-    shown.key("Key y: Yes, the decision", "y")
+    shown.click("The link of B shows that it is true", ".card:not(.is-stored) .side:last-of-type .take", ".card")
+    shown.key("Key y: Yes, the decision", "y", stores=True)
     enter(browser, links["manager"])
     until(browser, ".answers")
     shown.add("The manager: what is done, and how well people agree", ms=2 * LONG_MS)
@@ -285,9 +295,11 @@ def record_exploring(browser: Any, study: Path) -> None:
     shown.add("Both lists of candidates, with what is known of each", ms=LONG_MS)
     browser.execute_script("scrollTo(0, 0)")
     shown.click("Labels: what judging changed", "a[href^='#labels']", "main")
-    shown.add("Labels: what judging changed", ms=2 * LONG_MS)
-    browser.execute_script("scrollBy(0, 350)")
-    shown.add("Labels: what judging changed", ms=2 * LONG_MS)
+    Select(browser.find_elements("css selector", "#bar select")[-1]).select_by_visible_text("judged")
+    time.sleep(0.5)
+    for _ in range(3):
+        shown.add("Labels: what judging changed", ms=LONG_MS)
+        browser.execute_script("scrollBy(0, 300)")
     shown.save(IMAGES / "explore.webp")
 
 
@@ -297,7 +309,7 @@ def pictures(kinds: list[str]) -> None:
         work = Path(made)
         folder = work / "campaign"
         write_demo_campaign(folder)
-        judge(folder, work)
+        judge(folder)
         main(["demo", "--out", str(work / "demo")])
         study = work / "demo" / "study"
         options, driver = webdriver.ChromeOptions(), Service(shutil.which("chromedriver"))
