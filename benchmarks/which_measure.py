@@ -1,9 +1,9 @@
-"""Which measures withstand missing labels: the numbers, figures and tables of docs/which-measure.md.
+"""Which measures withstand missing labels: the numbers and tables of docs/which-measure.md.
 
     python benchmarks/which_measure.py [--worlds 6] [--people 150] [--draws 3] [--workers 2] [--docs docs]
 
-takes labels away by `kgtrec.meta.withstand` from three complete sets of labels, and writes ``which-measure.csv``, two
-figures, and the part of ``which-measure.md`` between its marks:
+takes labels away by `kgtrec.meta.withstand` from three complete sets of labels, and writes ``which-measure.csv`` and
+the part of ``which-measure.md`` between its marks; ``python docs/figures.py`` draws the page's figures of the CSV.
 
 - *family trees*: closed worlds of which all is known, with ten systems of three families (rules, SVD, RESCAL), and a
   pool of depth 10 of all systems judged; intervals are over worlds.
@@ -24,14 +24,11 @@ import textwrap
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from sizes import data_folder, parsed
 
 import kgtrec
@@ -41,7 +38,6 @@ from kgtrec.evaluation.item_scores import item_scores, totals
 from kgtrec.meta import Withstanding, correlate, swaps, withstand
 from kgtrec.meta.withstand import ALPHA, DENSITIES, MEASURES
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.report.drawing import svg
 from kgtrec.systems.baselines import baseline_checkpoints, score_blocks
 
 ROOT = Path(__file__).parents[1]
@@ -156,7 +152,7 @@ def page_lines(tables: dict[str, pd.DataFrame]) -> list[str]:
 
 
 def main() -> None:
-    """Write the CSV, the figures and the tables."""
+    """Write the CSV and the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=6)
     parser.add_argument("--people", type=int, default=150)
@@ -188,20 +184,16 @@ def main() -> None:
         found["judged"] = withstand(full, systems, collection=collection, densities=DENSITIES, **how)
         said("judged")
     tables = {name: result.to_table().to_pandas().round(DIGITS) for name, result in found.items()} | tables
-    write(given.docs, found, tables)
+    write(given.docs, tables)
     said("written")
 
 
-def write(docs: Path, found: dict[str, Withstanding], tables: dict[str, pd.DataFrame]) -> None:
-    """All files."""
+def write(docs: Path, tables: dict[str, pd.DataFrame]) -> None:
+    """Both files."""
     whole = pd.concat([frame.assign(labels=name) for name, frame in tables.items()])
     columns = ["labels", *(name for name in whole.columns if name != "labels")]
-    (docs / "images").mkdir(parents=True, exist_ok=True)
+    docs.mkdir(parents=True, exist_ok=True)
     whole[columns].to_csv(docs / "which-measure.csv", index=False, lineterminator="\n")
-    trees = found["family trees"]
-    drawn = replace(trees, draws=trees.draws.filter(pc.is_in(trees.draws["measure"], pa.array(DRAWN))))
-    for figure in drawn.figures():
-        (docs / "images" / f"which-measure-{figure.key.rpartition('-')[2]}.svg").write_text(svg(figure))
     put(docs / "which-measure.md", page_lines(tables))
 
 

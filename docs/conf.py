@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from importlib.metadata import version as version_of
@@ -10,6 +11,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.nodes import make_refnode
 
@@ -43,18 +45,99 @@ html_math_renderer = "mathml"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-_LINK = re.compile(r"^\| \[([^\]]*)\]\(([\w./-]+)\.(?:md|ipynb)\) \|", re.MULTILINE)
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+
+#: page -> words of a search that it answers first; all stand in the index of the site, too
+KEYWORDS = {
+    "install": ("install", "installation", "pip"),
+    "neighbours": ("trec_eval", "ranx", "PyTerrier", "LibKGE"),
+    "systems": ("PyKEEN", "TorchKGE", "AnyBURL", "DGL-KE", "checkpoint"),
+    "data-sets": ("data set", "dataset", "FB15k-237", "WN18RR"),
+    "other-questions": ("inductive", "temporal", "complex query"),
+    "sampled-candidates": ("sampled negatives", "negative sampling"),
+    "training-seeds": ("training seed", "seed"),
+    "check-paper": ("published table",),
+    "micro-macro": ("MRR", "mean reciprocal rank", "MR", "Hits@k", "Hits@10", "MAP", "AP", "nDCG", "tie", "ties"),
+    "chance": ("AMRI", "AMRR", "adjusted for chance"),
+    "intervals": ("confidence interval", "interval", "bootstrap", "weight"),
+    "measures": ("measure", "metric", "Bpref", "infAP", "RBP"),
+    "pooling": ("pool", "pooling", "depth"),
+    "campaigns": ("campaign", "annotation"),
+    "serve": ("annotation page", "annotator"),
+    "label-studio": ("Label Studio",),
+    "agreement": ("kappa", "inter-annotator agreement", "adjudication"),
+    "machine-verdicts": ("LLM", "LLM as a judge", "language model"),
+    "qrels": ("qrels", "test collection"),
+    "comparing": (
+        "p-value",
+        "significance",
+        "t-test",
+        "tau",
+        "Kendall's tau",
+        "correlation",
+        "stability",
+        "power",
+        "discriminative power",
+    ),
+    "open-world": ("open world", "missing fact", "missing label"),
+    "explore": ("explore",),
+    "study": ("study", "report"),
+    "files": ("file format", "run file", "TREC run"),
+    "speed": ("benchmark", "speed"),
+    "cli": ("command line", "CLI"),
+    "licence": ("licence", "license", "citation", "cite", "BibTeX"),
+    "changelog": ("changelog", "release notes"),
+    "contributing": ("contributing", "tests"),
+}
+#: file of the repository -> its page
+OUTSIDE = {
+    "README.md": "index.md",
+    "docs/README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "LICENSE": "licence.md",
+    "CITATION.cff": "licence.md",
+}
+PROJECT = ("licence", "changelog", "contributing")  # pages that the contents need not list: they show files beside docs
+_LISTED = re.compile(r"^(?:\|\s*|[-*] +)\[[^\]]*\]\(([\w./-]+)\.(?:md|ipynb)(?:#[\w-]+)?\)", re.MULTILINE)
+_INCLUDED = re.compile(r"^```\{include\} (\S+)\n```\n", re.MULTILINE)
+_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def included(app: Sphinx, name: str, source: list[str]) -> None:
+    """Files of the repository that a page includes, their links as from this folder."""
+
+    def text_of(found: re.Match[str]) -> str:
+        path = (DOCS / found[1]).resolve()
+        text = path.read_text(encoding="utf-8")
+        return text if path.parent == DOCS.resolve() else _LINK.sub(r"[\1](../\2\3)", text)
+
+    source[0] = _INCLUDED.sub(text_of, source[0])
 
 
 def index(app: Sphinx, name: str, source: list[str]) -> None:
-    """Give the front page the contents of the site: a part for each heading of README.md, with its pages."""
+    """Give the front page the contents of the site: a part for each heading of README.md, with its pages.
+
+    Each stands under its own heading.
+    """
     if name != "index":
         return
-    parts = re.split(r"^## (.*)\n", (DOCS / "README.md").read_text(), flags=re.MULTILINE)[1:]
-    for caption, text in zip(parts[::2], parts[1::2], strict=True):
-        if pages := _LINK.findall(text):
-            listed = "\n".join(f"{title} <{page}>" for title, page in pages)
-            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```\n"
+    parts = re.split(r"^## (.*)\n", (DOCS / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    contents = dict(zip(parts[::2], map(_LISTED.findall, parts[1::2]), strict=True))
+    listed: set[str] = set()
+    for caption, pages in (contents | {"The project": list(PROJECT)}).items():
+        new = [page for page in dict.fromkeys(pages) if page not in listed]
+        listed.update(new)
+        if new:
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(new) + "\n```\n"
+
+
+def keywords(app: Sphinx, name: str, source: list[str]) -> None:
+    """Index entries below the heading of a page, which a search shows before other pages."""
+    if name in KEYWORDS:
+        entries = ", ".join(f"! {word}" for word in KEYWORDS[name])
+        source[0] = re.sub(r"^# .*\n", rf"\g<0>\n```{{index}} {entries}\n```\n", source[0], count=1, flags=re.MULTILINE)
 
 
 def docstrings(app: Sphinx, name: str, source: list[str]) -> None:
@@ -82,9 +165,28 @@ def public_name(app: Sphinx, env: Any, node: Any, shown: nodes.Element) -> nodes
 
 
 def links(app: Sphinx, name: str, source: list[str]) -> None:
-    """Links that show a file name show the title of the page; those to pages outside of the site become their text."""
-    source[0] = re.sub(r"\[([\w.-]+\.md)\]\(\1", r"[](\1", source[0])
-    source[0] = re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\.md\)", r"\1", source[0])
+    """Links that show a file name show the title of the page; those to files outside of the site become their text."""
+
+    def link(found: re.Match[str]) -> str:
+        text, target, anchor = found[1], found[2], found[3] or ""
+        path = os.path.relpath(DOCS / Path(name).parent / target, DOCS.parent)
+        if path in OUTSIDE:
+            page = os.path.relpath(OUTSIDE[path], Path(name).parent)
+            return f"[{text}]({page}{anchor if OUTSIDE[path] != 'index.md' else ''})"
+        if path.startswith(f"docs{os.sep}"):
+            page = os.path.relpath(path, Path("docs") / Path(name).parent)
+            return f"[{'' if text == target else text}]({page}{anchor})"
+        return text
+
+    source[0] = _LINK.sub(link, source[0])
+
+
+def recordings(app: Sphinx, tree: nodes.document, name: str) -> None:
+    """Links to recordings show them: a link for downloading would not."""
+    for node in list(tree.findall(addnodes.download_reference)):
+        if node["reftarget"].endswith(".webp") and "filename" in node:
+            path = f"{'../' * name.count('/')}_downloads/{node['filename']}"
+            node.replace_self(nodes.reference("", "", *node.children, refuri=path, internal=True))
 
 
 def math_as_mathml(translator: Any, node: nodes.Element) -> None:
@@ -96,7 +198,8 @@ def math_as_mathml(translator: Any, node: nodes.Element) -> None:
 
 def setup(app: Sphinx) -> None:
     """Connect what is above."""
-    for change in (index, docstrings, links):
+    for change in (included, index, docstrings, links, keywords):
         app.connect("source-read", change)
     app.connect("missing-reference", public_name)
+    app.connect("doctree-resolved", recordings)
     app.add_html_math_renderer("mathml", (math_as_mathml, None), (math_as_mathml, None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import http.server
 import json
 import os
@@ -21,7 +22,18 @@ import pytest
 from tests.report.test_browser import requests, started
 from tests.test_docs import ROOT, api_pages
 
-TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+#: words of a search -> the page that comes first
+SEARCHES = {
+    "install": "install",
+    "MRR": "micro-macro",
+    "nDCG": "micro-macro",
+    "p-value": "comparing",
+    "discriminative power": "comparing",
+    "licence": "licence",
+    "rank_scores": "api/kgtrec",
+}
+ENTRY = re.compile(r'<a class="[^"]*\binternal\b[^"]*" href="([^"#]+)">(.*?)</a>', re.DOTALL)
+HEADING = re.compile(r"<h1>(.*?)<a class=\"headerlink\"", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +102,34 @@ def test_every_page_of_the_folder_is_on_the_front_page(site: Path, pages: dict[P
     assert {name for name in own if f"{name}.html" not in linked} == set()
 
 
+def test_the_navigation_shows_the_heading_of_each_page(site: Path):
+    """As text, whatever the contents call it."""
+    front = (site / "index.html").read_text(encoding="utf-8")
+    menu = front.partition('class="sidebar-tree"')[2].partition("</aside>")[0]
+    entries = dict(ENTRY.findall(menu))
+    assert len(entries) > 30
+
+    def words(text: str) -> str:
+        return html.unescape(re.sub(r"<[^>]+>", "", text)).strip()
+
+    headings = {page: HEADING.search((site / page).read_text(encoding="utf-8")) for page in entries}
+    shown = {page: words(text) for page, text in entries.items()}
+    assert shown == {page: words(found[1]) for page, found in headings.items() if found}
+
+
+def test_the_project_is_reachable(pages: dict[Path, Links], site: Path):
+    """Changes, licence, citation and how to contribute are pages; no link leads to the repository's own files."""
+    for page, words in {
+        "changelog": "0.1.0",
+        "licence": "Permission is hereby granted",
+        "contributing": "pytest",
+    }.items():
+        assert words in (site / f"{page}.html").read_text(encoding="utf-8")
+    assert "cff-version" in re.sub(r"<[^>]+>", "", (site / "licence.html").read_text(encoding="utf-8"))
+    linked = {link for page in pages.values() for link in page.links if not urlsplit(link).scheme}
+    assert [link for link in linked if link.endswith(".md")] == []
+
+
 def test_every_public_name_is_on_one_page(site: Path):
     """The inventory that other projects link by holds each name once."""
     inventory = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
@@ -142,7 +182,7 @@ def look(browser: Any, address: str, width: int, scheme: str = "light") -> None:
 
 @pytest.mark.slow
 def test_every_page_works_in_a_browser(browser: Any, address: str, site: Path, pages: dict[Path, Links]):
-    """No request to another host, nothing in the console, and no scrolling sideways on a phone."""
+    """No request to another host, nothing in the console, and no scrolling sideways on a phone: tables scroll alone."""
     wrong = []
     for path in pages:
         name = path.relative_to(site).as_posix()
@@ -155,24 +195,42 @@ def test_every_page_works_in_a_browser(browser: Any, address: str, site: Path, p
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["measures", "cli"])
+def test_wide_pages_fit_a_screen(browser: Any, address: str, name: str):
+    """Nothing of them scrolls sideways in a window of 1280 pixels."""
+    look(browser, f"{address}/{name}.html", 1280)
+    wide = browser.execute_script(
+        "return [...document.querySelectorAll('html, .table-wrapper, .highlight pre')]"
+        ".filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.innerText.slice(0, 60))"
+    )
+    assert wide == []
+
+
+@pytest.mark.slow
 def test_a_search_finds_the_page(browser: Any, address: str):
-    """By the words of a subject and by the name of a function."""
+    """First where the subject is explained, and the name of a function."""
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
-    for words, page in (("discriminative power", "power.html"), ("rank_scores", "api/kgtrec.html")):
+    firsts = {}
+    for words in SEARCHES:
         look(browser, f"{address}/search.html?q={words.replace(' ', '+')}", 1280)
         WebDriverWait(browser, 20).until(lambda own: own.find_elements(By.CSS_SELECTOR, "ul.search li a"))
-        found = [link.get_attribute("href") for link in browser.find_elements(By.CSS_SELECTOR, "ul.search li a")]
-        assert any(page in link for link in found), (words, found)
+        first = browser.find_element(By.CSS_SELECTOR, "ul.search li a").get_attribute("href")
+        firsts[words] = urlsplit(first).path.removeprefix("/").removesuffix(".html")
+    assert firsts == SEARCHES
 
 
 @pytest.mark.slow
 def test_a_dark_page_is_dark(browser: Any, address: str):
-    """A browser that prefers dark pages gets one, and figures stay readable on it."""
+    """A browser that prefers dark pages gets one, and drawings turn dark with it."""
     shown = {}
     for scheme in ("light", "dark"):
-        look(browser, f"{address}/measures.html", 1280, scheme)
+        look(browser, f"{address}/which-measure.html", 1280, scheme)
         colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        drawing = browser.execute_script(
+            "return getComputedStyle(document.querySelector('article img[src$=\".svg\"]')).filter"
+        )
         shown[scheme] = sum(map(int, re.findall(r"\d+", colour)[:3]))
+        assert ("invert" in drawing) == (scheme == "dark")
     assert shown["dark"] < 200 < 600 < shown["light"]

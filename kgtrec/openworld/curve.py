@@ -155,9 +155,9 @@ class OpenWorldCurve(Framed, PlottedResult):
                 "sparse": sparse,
             }
             caption = (
-                f"{measure} on sparse labels against {measure} on all true facts, with a line for each share of "
-                "labelled facts. A line joins the systems in the order of the full score. Markers show families, if "
-                "there are at most nine. Where a line falls, sparse labels put two neighbours in the wrong order. "
+                f"{measure} on sparse labels against {measure} on all true facts, for each share of labelled facts. "
+                "A line joins the systems of a family in the order of the full score. Markers show families, if "
+                "there are at most nine. Where a line falls, sparse labels put two systems in the wrong order. "
                 "Dotted: sparse equals full."
             )
             key, title = f"sparse-full-{m + 1}-{key_text(measure)}", f"{measure}, sparse against full"

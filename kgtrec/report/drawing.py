@@ -27,7 +27,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.measures.names import digits_of
 from kgtrec.report.cells import label_text, number_text
 from kgtrec.report.figures import SERIES_PER_PANEL, Panel, gist, grouped, panels
-from kgtrec.report.gists import order_changes
+from kgtrec.report.gists import order_changes, places_moved
 from kgtrec.report.svg import tidied
 
 if TYPE_CHECKING:
@@ -38,17 +38,19 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#
 _WORDS = ("#005f94", "#a84a00", "#00704f", "#96406f", "#000000", "#805600", "#1f6a94")  # darker, for text
 _DASHES: tuple[Any, ...] = (
     "-",
-    (0, (5, 1.5)),
-    (0, (1.2, 1.2)),
-    (0, (6, 1.5, 1.2, 1.5)),
-    (0, (3, 1)),
+    (0, (5, 2.5)),
+    (0, (1.2, 1.4)),
+    (0, (6, 2, 1.2, 2)),
+    (0, (3, 2)),
     "-",
-    (0, (6, 1, 1, 1, 1, 1)),
+    (0, (6, 1.5, 1, 1.5, 1, 1.5)),
 )
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+_MOVES = {1: 0, -1: 1, 0: 4}  # looks of lines that gain places, lose some, and cross without either
 _INK, _SOFT = "#222222", "#555555"  # as in figures.mplstyle
 _WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: readable on a phone, and half of a wide page
-_BESIDE = 0.8 / SERIES_PER_PANEL  # distance of neighbouring bars: those of one x do not reach those of the next
+_ROOM = 0.8  # share of the distance between two x that bars side by side take
+_THICKEST, _THINNER = 1.5, 0.15  # of lines, which become thinner from one to the next: one is seen below another
 _LONGEST = 26  # characters of a label that are drawn; the data has the whole label
 _MOST_BESIDE = 14  # characters of a label above a diagonal
 _IN_PAPER = 7.5 / 9  # size of text in a figure of a given width, relative to the usual size: 7 to 8 pt
@@ -248,12 +250,13 @@ def _lines(
     """A drawing function with a line per measure; names are at the ends of lines, or in a legend in a free corner."""
 
     def draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
+        import matplotlib as mpl
         from matplotlib.transforms import Affine2D
 
         ends = []
         series = grouped(panel.rows, by)
         gaps = np.diff(np.unique([x for x in panel.rows[x_name] if math.isfinite(x)]))
-        step = _BESIDE * float(gaps.min() if len(gaps) else 1.0) if "low" in panel.rows else 0.0
+        step = float(gaps.min() if len(gaps) else 1.0) * min(0.3, _ROOM / len(series)) if "low" in panel.rows else 0.0
         step *= 0.3 if "fitted" in figure.options else 1.0  # of few points, which are far apart
         for place, (label, rows) in enumerate(series.items()):
             order = np.argsort(np.array(rows[x_name], float), kind="stable")
@@ -264,7 +267,9 @@ def _lines(
             if "low" in rows:  # bars side by side instead of bands, which overlap in print
                 low, high = (np.array(rows[name], float)[order][marked] for name in ("low", "high"))
                 ax.vlines(x[marked], low, high, color=_COLOURS[place % len(_COLOURS)], linewidth=0.9, transform=aside)
-            look = _line(place) | ({"markersize": 3.5} if "fitted" in figure.options else {})  # bars are seen beside
+            size = _THICKEST - _THINNER * min(place, SERIES_PER_PANEL - 1)
+            look = _line(place) | {"linewidth": size * mpl.rcParams["lines.linewidth"]}
+            look |= {"markersize": 3.5} if "fitted" in figure.options else {}  # bars are seen beside
             ax.plot(x, y, label=_label(label), **look, markevery=(marked.start, every), transform=aside)
             known = np.flatnonzero(~np.isnan(y))
             if len(known):
@@ -483,18 +488,18 @@ def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
     labels = list(dict.fromkeys(rows["labels"]))
     systems = grouped(rows, "system")
     crossing = {name for _, _, pairs in order_changes(rows, figure.options) for pair in pairs for name in pair}
+    moved = places_moved(rows, figure.options)
     order = [*(name for name in systems if name not in crossing), *(name for name in systems if name in crossing)]
     ends: dict[Literal["left", "right"], list[tuple[float, str, str]]] = {"left": [], "right": []}
     digits = digits_of(figure.options["measure"])
-    crossed = 0
     for name in order:
         own = dict(zip(systems[name]["labels"], systems[name]["value"], strict=True))
         value = np.array([own.get(label, math.nan) for label in labels], float)
         word = _SOFT
         look: dict[str, Any] = {"color": "#8c8c8c", "linewidth": 0.9, "marker": "o", "markersize": 2.5}
         if name in crossing:
-            look, word = {**_line(crossed), "linewidth": 1.8}, _WORDS[crossed % len(_WORDS)]
-            crossed += 1
+            style = _MOVES[int(np.sign(moved.get(name, 0)))]
+            look, word = {**_line(style), "linewidth": 1.8}, _WORDS[style]
         ax.plot(range(len(labels)), value, label=_label(name), clip_on=False, **look)
         for (side, own_ends), end in zip(ends.items(), (value[0], value[-1]), strict=True):
             if not math.isnan(end):
@@ -510,9 +515,11 @@ def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
     if sum(map(len, names)) > 30:
         ax.tick_params(axis="x", rotation=25)
     ax.set_yticks([])
+    legend = "; solid: gains places, dashed: loses places" if crossing else ""
+    ax.set_xlabel(_label(figure.options["measure"]) + legend, fontsize=_small())
     ax.grid(visible=True, axis="x")
     ax.spines[["left", "bottom"]].set_visible(False)
-    ax.tick_params(length=0)
+    ax.tick_params(length=0, pad=8)
     for side, own_ends in ends.items():
         _names_at_ends(ax, own_ends, side, 0.165 / (_of_slopes(panel) - 0.45))
 
@@ -547,6 +554,7 @@ def _curves(ax: Axes, panel: Panel, figure: Figure) -> None:
     ax.axline((0, 0), slope=1, color=_SOFT, linewidth=0.9, linestyle=":")
     rows = {name: np.array(column) for name, column in panel.rows.items()}
     finite = np.isfinite(rows["full"].astype(float)) & np.isfinite(rows["sparse"].astype(float))
+    are_single = len(set(figure.data.column("system").to_pylist())) == len(families)
     ends = []
     for place, density in enumerate(densities):
         chosen = np.flatnonzero((rows["density"] == density) & finite)
@@ -554,16 +562,18 @@ def _curves(ax: Axes, panel: Panel, figure: Figure) -> None:
         if not len(chosen):
             continue
         look = _line(place)
-        full, sparse = rows["full"][chosen], rows["sparse"][chosen]
-        ax.plot(full, sparse, color=look["color"], linestyle=look["linestyle"], linewidth=1.2)
         for family in families:
-            own = rows["family"][chosen] == family
-            ax.plot(full[own], sparse[own], **{**look, "linestyle": "", "marker": marks.get(family, _MARKS[0])})
-        ends.append((float(sparse[-1]), f"{density:.0%} labelled", _WORDS[place % len(_WORDS)]))
+            own = chosen[rows["family"][chosen] == family]
+            if are_single:  # a marker for each share instead of each family
+                ax.plot(rows["full"][own], rows["sparse"][own], **{**look, "linestyle": ""})
+            elif len(own):
+                style = {"linewidth": 1.2, "marker": marks.get(family, _MARKS[0]), "markersize": 4.5}
+                ax.plot(rows["full"][own], rows["sparse"][own], **{**look, **style})
+        ends.append((float(rows["sparse"][chosen[-1]]), f"{density:.0%} labelled", _WORDS[place % len(_WORDS)]))
     ax.set_xlabel(figure.options["x"])
     ax.set_ylabel(figure.options["y"])
     _names_at_ends(ax, ends)
-    if len(marks) > 1:
+    if len(marks) > 1 and not are_single:
         for family, mark in marks.items():
             ax.plot([], [], color=_INK, linestyle="", marker=mark, label=_label(family, _MOST_BESIDE))
         ax.legend(loc="upper left", handlelength=1.0)

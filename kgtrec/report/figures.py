@@ -369,7 +369,7 @@ def score_intervals(table: pa.Table, *, interval: str = "95% interval", **shown:
 
 
 def slope_chart(table: pa.Table, *, measure: str = "score", **shown: str) -> Figure:
-    """Show the scores of the systems under each label set, a line each; lines that cross are emphasised.
+    """Show the scores of the systems under each label set, a line each; those that cross show who rises.
 
     Parameters
     ----------
@@ -399,8 +399,9 @@ def slope_chart(table: pa.Table, *, measure: str = "score", **shown: str) -> Fig
     options = {"measure": measure, "better": better_of(measure)}
     crossing = gists.order_changes(checked.to_pydict(), options)
     usual = f"{measure} of each system under each label set, with a line per system and the best on top. " + (
-        "Lines that cross are coloured and thick, with markers of their own. That two lines cross does not show that a "
-        "difference is significant."
+        "Lines that cross others are thick: blue and solid if the system gains places, orange and dashed if "
+        "it loses some, black if it ends where it began. That two lines cross does not show that a difference is "
+        "significant."
         if any(pairs for _, _, pairs in crossing)
         else "No two lines cross."
     )

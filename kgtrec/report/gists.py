@@ -151,6 +151,26 @@ def order_changes(rows: ColumnValues, options: Mapping[str, Any]) -> list[tuple[
     return found
 
 
+def places_moved(rows: ColumnValues, options: Mapping[str, Any]) -> dict[str, int]:
+    """Count the places that each system rises from the first label set to the last; below 0 if it falls.
+
+    Among the systems with a score under both. Equal scores are one place.
+    """
+    sign = -1 if options["better"] == "lower" else 1
+    by_labels: dict[str, dict[str, float]] = {}
+    for label, system, value in zip(rows["labels"], rows["system"], rows["value"], strict=True):
+        if not math.isnan(value):
+            by_labels.setdefault(label, {})[system] = sign * value
+    ends = list(dict.fromkeys(rows["labels"]))
+    first, last = (by_labels.get(label, {}) for label in (ends[0], ends[-1]))
+    both = first.keys() & last.keys()
+
+    def place(scores: Mapping[str, float], system: str) -> int:
+        return sum(scores[other] > scores[system] for other in both)
+
+    return {system: place(first, system) - place(last, system) for system in both}
+
+
 def of_slopes(rows: ColumnValues, options: Mapping[str, Any]) -> str:
     """Describe the first system under each label set, and the systems whose lines cross."""
     sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])

@@ -226,31 +226,39 @@ CURVES = {
 }
 
 
-def test_a_line_of_each_density_joins_its_systems_in_the_order_of_the_full_score():
+def test_a_line_joins_the_systems_of_one_family_at_one_density():
     """The highest density first; families have a mark each; both panels have the same axes and each its own rows."""
     axes = draw(sparse_against_full(pa.table(CURVES))).axes
     drawn = [[line.get_xydata().tolist() for line in ax.lines if line.get_linestyle() != "None"] for ax in axes]
-    assert drawn[0][1:3] == [[[0.3, 0.3]], [[0.1, 0.05], [0.2, 0.15], [0.3, 0.25]]]
+    assert drawn[0][1:4] == [[[0.3, 0.3]], [[0.2, 0.15], [0.3, 0.25]], [[0.1, 0.05]]]
     assert drawn[1][1:3] == [[[0.3, 0.2]], [[0.3, 0.02]]]
     assert axes[0].get_xlim() == axes[1].get_xlim()
     assert axes[0].get_ylim() == axes[1].get_ylim()
     assert [text.get_text() for text in axes[0].texts] == ["10% labelled", "90% labelled"]
-    points = {
-        tuple(xy): line.get_marker()
-        for line in axes[0].lines
-        if line.get_linestyle() == "None"
-        for xy in line.get_xydata().tolist()
-    }
+    points = {tuple(xy): line.get_marker() for line in axes[0].lines[1:4] for xy in line.get_xydata().tolist()}
     assert points[0.1, 0.05] != points[0.2, 0.15] == points[0.3, 0.25] == points[0.3, 0.3]
 
 
 def test_a_point_without_a_finite_score_is_left_out_of_its_line():
     """And the line goes on."""
-    rows = {**CURVES, "sparse": [0.25, 0.05, math.nan, math.inf, 0.02, 0.2]}
+    system = ["a@1", "a@3", "a@2", "a@1", "a@1", "a@1"]
+    rows = {**CURVES, "system": system, "family": ["a"] * 6, "sparse": [0.25, 0.05, math.nan, math.inf, 0.02, 0.2]}
     axes = draw(sparse_against_full(pa.table(rows))).axes
     lines = [line.get_xydata().tolist() for line in axes[0].lines if line.get_linestyle() != "None"]
     assert [[0.1, 0.05], [0.3, 0.25]] in lines
     assert [text.get_text() for text in axes[0].texts] == ["10% labelled"]
+
+
+def test_no_line_joins_systems_of_different_families():
+    """Families of one system each: points only, with a colour and a marker for each density, and no legend."""
+    system = ["a", "b", "c"] * 2
+    rows = {"missing": ["at random"] * 6, "density": [0.1] * 3 + [0.5] * 3, "system": system, "family": system}
+    rows |= {"full": [0.1, 0.2, 0.3] * 2, "sparse": [0.05, 0.02, 0.1, 0.1, 0.15, 0.2]}
+    (axes,) = draw(sparse_against_full(pa.table(rows))).axes
+    points = axes.lines[1:7]
+    assert {line.get_linestyle() for line in points} == {"None"}
+    assert [line.get_marker() for line in points] == ["o"] * 3 + ["s"] * 3
+    assert axes.get_legend() is None
 
 
 def test_more_families_than_marks_are_not_told_apart():
@@ -258,33 +266,60 @@ def test_more_families_than_marks_are_not_told_apart():
     n = 20
     names = [f"s{k}" for k in range(n)]
     rows = {
-        "missing": ["at random"] * n,
-        "density": [0.5] * n,
-        "system": names,
-        "family": names,
-        "full": [0.1 * k for k in range(n)],
-        "sparse": [0.1] * n,
+        "missing": ["at random"] * 2 * n,
+        "density": [0.5] * 2 * n,
+        "system": [f"{name}@{part}" for name in names for part in range(2)],
+        "family": [name for name in names for _ in range(2)],
+        "full": [0.1 * k for k in range(2 * n)],
+        "sparse": [0.1] * 2 * n,
     }
     (axes,) = draw(sparse_against_full(pa.table(rows))).axes
     assert axes.get_legend() is None
-    assert len({line.get_marker() for line in axes.lines if line.get_linestyle() == "None"}) == 1
+    assert len({line.get_marker() for line in axes.lines[1 : n + 1]}) == 1
 
 
 def test_seven_densities_have_a_colour_and_a_name_each():
-    """The name stands at the end of its line, so that nobody has to tell colours or dashes apart."""
+    """The name stands at the end of its line, so that nobody has to distinguish colours or dashes."""
     density = [0.1 * n for n in range(1, 8)]
     rows = {
         "missing": ["at random"] * 14,
         "density": density * 2,
-        "system": ["a"] * 7 + ["b"] * 7,
-        "family": ["a"] * 7 + ["b"] * 7,
+        "system": ["a@1"] * 7 + ["a@2"] * 7,
+        "family": ["a"] * 14,
         "full": [0.1] * 7 + [0.9] * 7,
         "sparse": [0.1] * 7 + density,
     }
     (axes,) = draw(sparse_against_full(pa.table(rows))).axes
-    lines = [line for line in axes.lines[1:] if line.get_linestyle() != "None"]
-    assert len({line.get_color() for line in lines}) == 7
+    lines = [line for line in axes.lines[1:] if len(line.get_xydata()) == 2]
+    assert len({line.get_color() for line in lines[:7]}) == 7
     assert len({text.get_text() for text in axes.texts}) == 7
+
+
+def test_a_line_that_rises_and_one_that_falls_look_different_in_grey():
+    """By dash and marker; what no line crosses is thin, and a line that ends at its place is black."""
+    values = {"up": [0.1, 0.3], "down": [0.2, 0.15], "top": [0.9, 0.8]}
+    rows = {
+        "system": [name for name in values for _ in range(2)],
+        "labels": ["K", "T"] * 3,
+        "value": [value for own in values.values() for value in own],
+    }
+    (axes,) = draw(figures.slope_chart(pa.table(rows), measure="micro.MRR")).axes
+    looks = {line.get_label(): (line.get_linestyle(), line.get_marker()) for line in axes.lines[:3]}
+    assert (looks["up"], looks["down"]) == (("-", "o"), ("--", "s"))
+    assert axes.lines[0].get_label() == "top"
+    assert axes.lines[0].get_linewidth() < axes.lines[1].get_linewidth()
+    rows = {"system": ["a", "b"] * 3, "labels": ["K"] * 2 + ["J"] * 2 + ["T"] * 2, "value": [2.0, 1, 1, 2, 2, 1]}
+    (axes,) = draw(figures.slope_chart(pa.table(rows))).axes
+    assert {line.get_color() for line in axes.lines[:2]} == {"#000000"}
+
+
+def test_a_line_below_another_is_seen():
+    """Two measures with the same values: the first line is thicker, and the dashes of the second are apart."""
+    rows = {"measure": ["AP", "AP", "RR", "RR"], "depth": [0, 1] * 2, "tau": [1.0, 0.5] * 2}
+    (axes,) = draw(figures.tau_by_depth(pa.table(rows))).axes
+    below, above = axes.lines[:2]
+    assert below.get_linewidth() > above.get_linewidth()
+    assert below.get_linestyle() != above.get_linestyle()
 
 
 def test_names_at_line_ends_do_not_cover_one_another():

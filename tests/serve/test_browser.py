@@ -530,5 +530,3 @@ def test_a_verdict_takes_as_few_keystrokes_as_the_docs_say(browser: Any, served:
     assert [int(cell) for cell in row[0].split(",")] == [verdict, verdict + onward, unsure, link, ten]
     said = " ".join((docs / "serve.md").read_text().split())
     assert f"Ten candidates with one link take {ten} keystrokes here" in said
-        (docs / "serve.md").read_text().split()
-    )
