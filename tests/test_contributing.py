@@ -117,16 +117,15 @@ def test_links_lead_somewhere():
 
 
 def test_the_version_is_the_same_everywhere():
-    """In pyproject.toml, CITATION.cff, and what README says how to cite."""
+    """In pyproject.toml and CITATION.cff."""
     found = [
         re.search(pattern, (ROOT / name).read_text(), re.MULTILINE)[1]
         for name, pattern in (
             ("pyproject.toml", r'^version = "(.*)"$'),
             ("CITATION.cff", r"^version: (.*)$"),
-            ("README.md", r"^  version = \{(.*)\},$"),
         )
     ]
-    assert len(found) == 3
+    assert len(found) == 2
     assert len(set(found)) == 1
 
 
