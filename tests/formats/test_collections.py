@@ -195,7 +195,10 @@ def test_the_report_may_go(folder):
     [
         (lambda m: "{", "manifest.json:1: expected JSON, found something else"),
         (lambda m: "[]", "manifest.json: expected the manifest of a collection with collection_format, files, finger"),
-        (lambda m: json.dumps(m | {"collection_format": 9}), "expected a collection of format version 2, found version 9; a later kgtrec wrote it"),
+        (
+            lambda m: json.dumps(m | {"collection_format": 9}),
+            "expected a collection of format version 2, found version 9; a later kgtrec wrote it",
+        ),
         (lambda m: json.dumps(m | {"fingerprint": "0"}), "16 hex digits and a numbering of 8, found 0_"),
         (
             lambda m: json.dumps({key: m[key] for key in m if key != "numbering"} | {"collection_format": 1}),

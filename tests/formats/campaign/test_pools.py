@@ -168,7 +168,10 @@ def test_an_automatic_triple_must_be_pooled(folder):
     [
         ("{", "expected JSON, found something else"),
         ("[]", "expected the settings of a campaign"),
-        ('{"files": {}, "campaign_format": 9}', "expected a campaign of format version 1, found version 9; a later kgtrec wrote it"),
+        (
+            '{"files": {}, "campaign_format": 9}',
+            "expected a campaign of format version 1, found version 9; a later kgtrec wrote it",
+        ),
     ],
 )
 def test_what_is_no_campaign(folder, text, expected):
