@@ -196,8 +196,14 @@ def math_as_mathml(translator: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """Every page: some include other files, and Sphinx forgets the index entries of a page that it does not read."""
+    return sorted(env.found_docs)
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is above."""
+    app.connect("env-get-outdated", outdated)
     for change in (included, index, docstrings, links, keywords):
         app.connect("source-read", change)
     app.connect("missing-reference", public_name)

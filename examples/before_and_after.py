@@ -3,8 +3,8 @@ r"""How the order of systems changes when people judge more answers: one measure
     python examples/before_and_after.py BEFORE AFTER --title "Mine" --out mine.svg
 
 BEFORE and AFTER are tables of scores: those of a paper (a row per system, a column per measure), those that
-`kgtrec evaluate --format csv` prints, or data/scores-LABELS.csv of `kgtrec study STUDY --formats csv`. A system whose
-place changes is drawn in colour. README's first figures are
+`kgtrec evaluate --format csv` prints, or data/scores-LABELS.csv of `kgtrec study STUDY --formats csv`. A system that
+gains places is drawn in blue, solid, one that loses places in orange, dashed. README's first figures are
 
     R=$KGTREC_DATA/kgc-sparsity/result       # from the repository of Zhou et al. (2022)
     python examples/before_and_after.py $R/FB-Test-S/evaluation.csv $R/FB-Test-S-C/evaluation.csv \
