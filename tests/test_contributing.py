@@ -120,10 +120,7 @@ def test_the_version_is_the_same_everywhere():
     """In pyproject.toml and CITATION.cff."""
     found = [
         re.search(pattern, (ROOT / name).read_text(), re.MULTILINE)[1]
-        for name, pattern in (
-            ("pyproject.toml", r'^version = "(.*)"$'),
-            ("CITATION.cff", r"^version: (.*)$"),
-        )
+        for name, pattern in (("pyproject.toml", r'^version = "(.*)"$'), ("CITATION.cff", r"^version: (.*)$"))
     ]
     assert len(found) == 2
     assert len(set(found)) == 1

@@ -153,7 +153,7 @@ def test_what_stands_beside_a_run_is_no_run(here, capsys):
         assert run("evaluate", "whole", "c.run", "-m", "RR") == 2, wrong
         assert "c.run.json: expected origin, version, collection" in capsys.readouterr().err
     Path("c.run.json").write_text('{"origin": "run"}')
-    assert "c.run.json: expected origin, version" in refusal(capsys, "evaluate", "whole", "c.run", "-m", "RR")
+    assert "c.run.json: expected the origin of a file of" in refusal(capsys, "evaluate", "whole", "c.run", "-m", "RR")
     Path("c.run.json").unlink()
     assert value(printed_by(capsys, "evaluate", "whole", "c.run", "-m", "RR"), "RR") == value(own, "RR")
 

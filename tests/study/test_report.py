@@ -254,12 +254,12 @@ def test_warnings_are_told_once_with_label_sets_and_systems():
 
 
 def test_kgtrec_is_cited_as_bibtex():
-    """As README has it, with the version that computed the study."""
+    """As docs/licence.md has it, with the version that computed the study."""
     made = Provenance(versions={"kgtrec": "1.2"})
     entry = study_report(replace(study(), provenance=made)).citations[0]
     assert entry.startswith("@software{kgtrec,")
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    assert entry.replace("{1.2}", "{0.1.0}") in readme
+    page = (Path(__file__).parents[2] / "docs" / "licence.md").read_text("utf-8")
+    assert entry.replace("{1.2}", "{0.1.0}") in page
     assert "version = {1.2}" in entry
     assert "version" not in study_report(study()).citations[0]
 
