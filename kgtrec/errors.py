@@ -94,7 +94,7 @@ class KgtrecWarning(UserWarning):
 def warn(message: str) -> None:
     """Warn with a :class:`KgtrecWarning`, as of the line outside kgtrec that called it."""
     level, frame = 2, sys._getframe(1)
-    own = "kgtrec", "contextlib"  # the second: a block of ours that ends
+    own = "kgtrec", "contextlib"  # the second: a block of kgtrec that ends
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back
     warnings.warn(brief(message), KgtrecWarning, stacklevel=level)

@@ -266,7 +266,7 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
         triples = mapped_triples.cpu().numpy()
         others = np.concatenate([np.zeros((0, 3), np.int64), *(each.cpu().numpy() for each in filtered)])
         size = model.num_entities, n_relations_of(model)
-        # by content: a tensor may hold other triples when it is given again
+        # by content: a tensor may hold other triples the next time it is passed
         built = self._built
         if built is None or built[2] != size or not all(map(np.array_equal, built[:2], (triples, others))):
             self._built = built = triples.copy(), others, size, _collection_of(triples, others, *size)

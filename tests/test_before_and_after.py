@@ -57,4 +57,4 @@ def test_readme_describes_the_figures():
         assert title[1].endswith(said.replace(" is", "").replace("-", "\N{MINUS SIGN}"))
         assert said in text
     assert figure.count("the lines of ") == 2
-    assert "and 2 of 28 of ours" in text
+    assert "and 2 of our 28" in text

@@ -96,7 +96,7 @@ def test_the_laws_take_a_measure_up_by_its_record(tmp_path: Path):
 
 def test_the_picture_of_the_house_is_that_of_the_import_rule():
     """Floor by floor, the highest first."""
-    picture = TEXT.split("## The house", 1)[1].split("```text\n", 1)[1].split("```", 1)[0]
+    picture = TEXT.split("## Architecture", 1)[1].split("```text\n", 1)[1].split("```", 1)[0]
     floors = [tuple(re.split(r" {3,}", line)[0].split("  ")) for line in picture.splitlines()]
     assert floors == [tuple(floor) for floor in reversed(_FLOORS)]
 

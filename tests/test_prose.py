@@ -22,6 +22,16 @@ PHRASES = {
     r"\bHold the numbers\b": "Find impossible or doubtful numbers",
     r"\bhopeless\b": "retrying cannot help",
     r"\bgold no more\b": "no longer gold",
+    r"\b\w+n't\b": "write both words out",
+    r"\bbut for\b": "except, or without",
+    r"\bin the place of\b": "instead of",
+    r"\bof (ours|yours)\b": "our, your, or of kgtrec",
+    r"\bfits? the memory\b": "fit in memory",
+    r"\bgiven? (it )?again\b": "repeat the command, or continue",
+    r"\bre-made\b": "reproduced",
+    r"\bpage (where|on which) people judge\b|\bpage to judge on\b": "annotation page",
+    r"\b(the )?whole of it\b": "all of it, or complete",
+    r"\btwenty seconds of\b": "a recording of 20 seconds",
 }
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *(ROOT / "docs").glob("*.md")]
 KINDS = ".py", ".html", ".jinja", ".js", ".md"

@@ -84,7 +84,7 @@ def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is
 
 
 def without_noise(scores: Floats) -> Floats:
-    """Round to 44 binary digits, so that means of other summands that are equal, but for rounding, tie.
+    """Round to 44 binary digits, so that means of other summands that are equal, except for rounding, tie.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The blocks that a ranking has finished, in a folder beside its results: given again, the same command goes on.
+"""The blocks that a ranking has finished, in a folder beside its results, from which the same command continues.
 
 A block's file is named after its number and a hash of all that its numbers depend on: the model's vectors, the queries,
 the pairs that are counted, the length of the lists, and the versions of kgtrec and numpy. So a block of other scores or

@@ -129,7 +129,7 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
     Raises
     ------
     FormatError
-        If somebody else's file or folder is in the place of one of them.
+        If somebody else's file or folder has the name of one of them.
     """
     ranks, run = outputs_of(name, out, run_format)
     require_file(ranks, kind=RANKS)

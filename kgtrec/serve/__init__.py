@@ -1,4 +1,4 @@
-"""The page where people judge: one process that serves a campaign's folder to its people, by the campaign's own rules.
+"""The annotation page: one process that serves a campaign's folder to its people, by the campaign's own rules.
 
 ``state`` keeps who is signed in, ``auth`` lets people in, ``service`` holds the campaign open, ``views`` makes what a
 person is shown, ``judging`` answers those who judge, ``training`` those who begin, ``manager`` those who manage (with

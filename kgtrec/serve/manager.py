@@ -202,7 +202,7 @@ def downloads(status: int = 200, error: str = "") -> Response:
 
 
 def exploration() -> Response:
-    """Show the page of ``kgtrec explore`` that stands in the folder: its script runs, and reaches nothing of ours."""
+    """Show the page of ``kgtrec explore`` that stands in the folder: its script runs, and reaches nothing here."""
     path = site().service.folder / EXPLORATION
     if path.is_symlink() or not path.is_file():
         return refusal(404)

@@ -1,4 +1,4 @@
-"""A person's tasks as one HTML file: the page where people judge, without a server and without a network.
+"""A person's tasks as one HTML file: the annotation page without a server and without a network.
 
 Its pages come from the templates of the server, rendered once with ``[[name]]`` wherever a text of a task stands, and
 its script fills them in. So the file grows by what is asked, and not by the page around it.
@@ -155,7 +155,7 @@ def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_emp
 
 
 class _Texts:
-    """Something whose every text is a place for one, such as ``[[head_name]]``, but for those that are given."""
+    """Something whose every text is a place for one, such as ``[[head_name]]``, except those that are given."""
 
     def __init__(self, prefix: str = "", **given: Any) -> None:
         self.__dict__ |= given
@@ -187,7 +187,7 @@ class _Number(int):
 
 
 def _environment(own: Mapping[str, str] | None = None) -> Environment:
-    """The templates of the page, with some in the place of others."""
+    """The templates of the page, with some replaced."""
     loader = ChoiceLoader([DictLoader(own or {}), PackageLoader("kgtrec.serve")])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     prepare(environment)

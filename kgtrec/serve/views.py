@@ -34,7 +34,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.serve.rendering import visible
 from kgtrec.serve.service import CampaignService, Look, TaskRows
 
-BLANK = "\N{HORIZONTAL ELLIPSIS}"  # what a question shows in the place of its candidates
+BLANK = "\N{HORIZONTAL ELLIPSIS}"  # what a question shows instead of its candidates
 PAGE = 50  # verdicts that a list shows at once
 _WIKIS = ("wikipedia.org", "wikidata.org", "wiktionary.org", "wikisource.org", "wikivoyage.org", "wikimedia.org")
 _ENTRANCES = {"wikipedia.org": "en.wikipedia.org", "wikidata.org": "www.wikidata.org"}

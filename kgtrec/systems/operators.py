@@ -96,7 +96,7 @@ def conjugate(vectors: _Matrix) -> _Matrix:
 
 
 def _turned(operator: str, relations: _Matrix, points: _Matrix, product: str) -> _Matrix:
-    """What the operator does but for its translation; ``product`` is by its matrix, or by the transpose."""
+    """What the operator does, without its translation; ``product`` is by its matrix, or by the transpose."""
     if operator == "diagonal":
         return points * relations
     if operator == "complex_diagonal":

@@ -129,7 +129,7 @@ def results(
 
 
 def _value(future: Future[Any], what: str) -> Any:
-    """The value of a piece that is done; its error, unless all workers are lost, as one of ours."""
+    """The value of a piece that is done; its error, unless all workers are lost, as one of kgtrec."""
     try:
         value = future.result()
     except (BrokenExecutor, CancelledError, KgtrecError):

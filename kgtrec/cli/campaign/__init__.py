@@ -26,7 +26,7 @@ command = LazyGroup(
         "assign": "Assign the triples to the annotators.",
         "export": "Write tasks for a browser, a spreadsheet, a program or Label Studio.",
         "import": "Import verdicts, each one checked.",
-        "serve": "Serve the page where people judge, in a browser.",
+        "serve": "Serve the annotation page in a browser.",
         "adjudicate": "List conflicts for a third person, and import the verdicts on them.",
         "agreement": "Measure how far the annotators agree.",
         "sample": "Draw triples for an expert to judge again: how good are the labels?",

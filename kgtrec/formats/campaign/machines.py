@@ -168,7 +168,7 @@ def _records(path: PathLike) -> Iterator[tuple[Line, Mapping[str, Any]]]:
 
 
 def _row(line: Line, record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The values of ``KEYS``, checked but for the pool."""
+    """The values of ``KEYS``, checked, except against the pool."""
     if missing := [key for key in _NEEDED if key not in record]:
         raise line.error(f"expected {missing[0]} in every row, found {some_of(list(record)) or 'nothing'}")
     if unknown := [key for key in record if key not in KEYS]:

@@ -209,8 +209,8 @@ def writing_folder(path: PathLike, *last: str, owned: Owned = nothing, force: bo
     Parameters
     ----------
     path : path
-        Absent, empty but for hidden files, or, with ``force``, one with an earlier output of the same kind, whose files
-        are replaced; all others in it stay.
+        Absent, empty except for hidden files, or, with ``force``, one with an earlier output of the same kind, whose
+        files are replaced; all others in it stay.
     *last : str
         The files by which a reader knows that all are there: they take their places last, and are removed first.
     owned : callable

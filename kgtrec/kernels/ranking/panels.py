@@ -93,7 +93,7 @@ def scores_of(
 
 
 def pair_scores(vectors: Vectors, queries: Queries, entity: NDArray[np.integer]) -> NDArray[np.float32]:
-    """(n,) scores of queries, each for one entity: those of :func:`scores_of`, but for one in some hundred million.
+    """(n,) scores of queries, each for one entity: those of :func:`scores_of`, except for one in some hundred million.
 
     Parameters
     ----------
