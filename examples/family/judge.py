@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -33,18 +34,21 @@ def main() -> None:
 
     def kgtrec(*words: object) -> None:
         command = [sys.executable, "-m", "kgtrec", "campaign", words[0], campaign, *words[1:]]
-        subprocess.run([*map(str, command)], check=True, capture_output=True)  # noqa: S603  # ours
+        done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True)  # noqa: S603  # ours
+        if done.returncode:
+            raise SystemExit(done.stderr)
 
     kgtrec("init", "--annotator", "ann", "--annotator", "bob", "--links", "none")
     kgtrec("assign")
-    for name in ("ann", "bob"):
-        files.append(campaign.with_name(f"{name}.csv"))
-        kgtrec("export", "--annotator", name, "--out", files[-1])
-        tasks = pd.read_csv(files[-1])
-        triples = zip(tasks["head"], tasks["relation"], tasks["tail"], strict=True)
-        tasks["verdict"] = ["Y" if triple in facts else "N" for triple in triples]
-        tasks.to_csv(files[-1], index=False)
-    kgtrec("import", *files)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("ann", "bob"):
+            files.append(Path(folder, f"{name}.csv"))
+            kgtrec("export", "--annotator", name, "--out", files[-1])
+            tasks = pd.read_csv(files[-1])
+            triples = zip(tasks["head"], tasks["relation"], tasks["tail"], strict=True)
+            tasks["verdict"] = ["Y" if triple in facts else "N" for triple in triples]
+            tasks.to_csv(files[-1], index=False)
+        kgtrec("import", *files)
 
 
 if __name__ == "__main__":

@@ -243,7 +243,7 @@ def ties_option(*more: str) -> Callable[[Command], Command]:
     """Add the option ``--ties``, which may take ``more`` than policies."""
     from kgtrec.evaluation.scoring import TIE_POLICIES
 
-    about = "How ties count. Default: trec for runs, else by measure."
+    about = "How ties count. Default: trec for runs, else realistic for micro, expected for macro."
     return option("--ties", about, (*TIE_POLICIES, *more))
 
 

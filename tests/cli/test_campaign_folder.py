@@ -248,8 +248,8 @@ def test_assign_prints_loads_and_changes_nothing_the_second_time(folder, capsys)
     )
     assert shown.err == (
         "2 triples for people to judge, 4 verdicts with two annotators each\n"
-        f"next: kgtrec campaign export {folder} --annotator NAME --out NAME.csv for each annotator (ann, bob), and "
-        "import what comes back\n"
+        f"next: kgtrec campaign serve {folder}, or export {folder} --annotator NAME --out NAME.csv for each annotator "
+        "(ann, bob), and import what comes back\n"
     )
     before = contents(folder)
     kgtrec("campaign", "assign", folder)
@@ -267,7 +267,7 @@ def test_who_comes_later_is_given_tasks_by_assigning_again(folder, capsys):
         kgtrec("campaign", "export", folder, "--annotator", name, "--out", folder.parent / f"{name}.csv")
         told = f"{name} was assigned nothing; kgtrec campaign assign {folder} shares out what is open\n"
         assert capsys.readouterr().err.endswith(told) is said
-    assert "next: kgtrec campaign export" in said_by(capsys, "campaign", "init", folder, "--adjudicator", "max")
+    assert "next: kgtrec campaign serve" in said_by(capsys, "campaign", "init", folder, "--adjudicator", "max")
 
 
 def test_assign_remembers_its_options(folder, capsys):

@@ -72,9 +72,9 @@ def next_text(progress: CampaignProgress, folder: str) -> str:
 
 
 def _export(progress: CampaignProgress, folder: str) -> str:
-    """To whom tasks go: the one who has some left, or all of those."""
+    """Where people judge, or to whom tasks go: the one who has some left, or all of those."""
     busy = [name for name, n_tasks in progress.to_do.items() if n_tasks]
+    name, file, whose = "NAME", "NAME.csv", f" for each annotator ({some_of([legible(name) for name in busy], _NAMED)})"
     if len(busy) == 1:
-        return f"export {folder} --annotator {shlex.quote(busy[0])} --out tasks.csv, and import what comes back"
-    everybody = f"for each annotator ({some_of([legible(name) for name in busy], _NAMED)})"
-    return f"export {folder} --annotator NAME --out NAME.csv {everybody}, and import what comes back"
+        name, file, whose = shlex.quote(busy[0]), "tasks.csv", ""
+    return f"serve {folder}, or export {folder} --annotator {name} --out {file}{whose}, and import what comes back"

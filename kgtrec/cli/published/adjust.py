@@ -25,6 +25,6 @@ def command(measure: str, value: float, table: str, side: str, output: Output) -
     # a mean rank, with a table of kgtrec chance
     kgtrec published adjust --measure micro.MR --value 170 --chance chance.csv --side tail
 
-    Docs: docs/check-paper.md
+    Docs: docs/chance.md
     """
     output.show(adjust(measure, value, read_chance_table(table), side=side))
