@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -332,7 +333,7 @@ def open_world_curve(
         labels(c, d, 0)  # an impossible correlation is refused before anything is scored
     options: dict[str, Any] = {"collection": complete, "ties": ties, "seed": seed}
     whole = hide_labels(true, 1.0).qrels()
-    full = [evaluate(whole, system, parsed, **options).values[0, :, 0] for system in several]
+    full = evaluate(whole, several, parsed, **options).values[:, :, 0]
     sparse = np.empty((*shape, len(parsed), len(several)))
     density, correlation = np.empty(shape), np.empty(shape)
     hidden, both = np.empty(shape), np.empty((*shape, len(several)))
@@ -340,7 +341,9 @@ def open_world_curve(
         one = labels(*place)
         qrels = one.qrels()
         for number, system in enumerate(several):
-            scored = evaluate(qrels, one.ranks(system), parsed, **options)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", ".* on the order of ties")  # reported for the complete labels
+                scored = evaluate(qrels, one.ranks(system), parsed, **options)
             sparse[(*place, slice(None), number)] = scored.values[0, :, 0]
             if progress is not None:
                 progress(1)

@@ -24,7 +24,8 @@ def dask_workers(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError:
-        raise KgtrecError('expected Dask for --scheduler; pip install "kgtrec[distributed]"') from None
+        way_out = 'pip install "kgtrec[distributed]" (in a clone ".[distributed]")'
+        raise KgtrecError(f"expected Dask for --scheduler; {way_out}") from None
     try:
         client = Client(address, timeout=_ANSWER)
     except (OSError, TimeoutError, ValueError) as error:

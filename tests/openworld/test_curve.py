@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -231,3 +233,12 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_systems():
     other = open_world_curve(collection, dict(reversed(ranks.items())), "micro.MRR AP", **options)
     assert one.sparse.tobytes() == np.ascontiguousarray(other.sparse[..., ::-1]).tobytes()
     assert np.array_equal(one.correlation, other.correlation)
+
+
+def test_what_ties_change_is_reported_once():
+    """Of the complete labels; not again for each sparse set and system."""
+    collection, _, ranks = systems(6)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        open_world_curve(collection, ranks, "micro.MRR", densities=[0.4, 0.6], draws=3)
+    assert len([one for one in given if "on the order of ties" in str(one.message)]) == 1

@@ -141,7 +141,7 @@ def test_without_its_packages_the_command_says_what_to_install(page: Page, monke
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "markdown_it" else found(name))
     with pytest.raises(SystemExit, match="2"):
         main(["campaign", "serve", str(page.folder)])
-    expected = 'error: expected markdown-it-py for the page; pip install "kgtrec[serve]"\n'
+    expected = 'error: expected markdown-it-py for the page; pip install "kgtrec[serve]" (in a clone ".[serve]")\n'
     assert capsys.readouterr().err == expected
 
 

@@ -346,7 +346,10 @@ def test_without_its_packages_export_says_what_to_install(tmp_path: Path, monkey
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "markdown_it" else found(name))
     with pytest.raises(SystemExit, match="2"):
         main(["campaign", "export", folder, "--annotator", "ann", "--out", str(tmp_path / "ann.html")])
-    assert capsys.readouterr().err == 'error: expected markdown-it-py for the page; pip install "kgtrec[serve]"\n'
+    assert (
+        capsys.readouterr().err
+        == 'error: expected markdown-it-py for the page; pip install "kgtrec[serve]" (in a clone ".[serve]")\n'
+    )
     main(["campaign", "export", folder, "--annotator", "ann", "--out", str(tmp_path / "ann.csv")])
 
 

@@ -107,7 +107,7 @@ def require_serve(needed: Sequence[str] = _NEEDED) -> None:
     if missing := [name for name in needed if find_spec(name) is None]:
         raise KgtrecError(
             f"expected {', '.join(missing).replace('markdown_it', 'markdown-it-py')} for the page; "
-            'pip install "kgtrec[serve]"'
+            'pip install "kgtrec[serve]" (in a clone ".[serve]")'
         )
 
 

@@ -202,7 +202,8 @@ def require_openpyxl(path: PathLike) -> None:
     except ImportError:
         is_safe = False
     if not is_safe:
-        raise KgtrecError(f'{path}: expected openpyxl and defusedxml for workbooks; pip install "kgtrec[xlsx]"')
+        way_out = 'pip install "kgtrec[xlsx]" (in a clone ".[xlsx]")'
+        raise KgtrecError(f"{path}: expected openpyxl and defusedxml for workbooks; {way_out}")
 
 
 def write_workbook(

@@ -41,7 +41,8 @@ def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
     try:
         import pyoxigraph as ox
     except ImportError:
-        raise KgtrecError(f'{path}: expected pyoxigraph to read N-Triples with; pip install "kgtrec[rdf]"') from None
+        way_out = 'pip install "kgtrec[rdf]" (in a clone ".[rdf]")'
+        raise KgtrecError(f"{path}: expected pyoxigraph to read N-Triples with; {way_out}") from None
     rows: list[tuple[str, str, str]] = []
     skipped = 0
     with reading(path) as stream:
