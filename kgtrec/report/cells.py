@@ -191,10 +191,10 @@ def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
     if math.isnan(value):
         return UNDEFINED
     if not typeset:
-        return f"{round(value, digits) + 0.0:.{digits}f}"  # -0.0 + 0.0 is 0.0
+        return f"{round(float(value), digits) + 0.0:.{digits}f}"  # -0.0 + 0.0 is 0.0
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
-    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", MINUS)
+    return f"{round(float(value), digits) + 0.0:,.{digits}f}".replace("-", MINUS)
 
 
 def p_text(p: float, least: float = 1e-4) -> str:
@@ -223,7 +223,7 @@ def difference_text(value: float) -> str:
     digits = 2 if abs(value) >= 10 else 4
     if 0 < abs(value) < 1e-3:
         return f"{value:.2e}"
-    return f"{round(value, digits) + 0.0:,.{digits}f}"
+    return f"{round(float(value), digits) + 0.0:,.{digits}f}"
 
 
 def count_text(value: float) -> str:

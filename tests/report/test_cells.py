@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.data.table import Column, Table
-from kgtrec.report.cells import count_text, label_text, letters_of, number_text, table_cells
+from kgtrec.report.cells import count_text, difference_text, label_text, letters_of, number_text, table_cells
 
 
 def test_numbers_have_a_real_minus_and_no_sign_on_zero():
@@ -23,6 +23,13 @@ def test_numbers_have_a_real_minus_and_no_sign_on_zero():
         "\N{MINUS SIGN}∞",
     ]
     assert [count_text(count) for count in (0, 20466, -3, math.nan)] == ["0", "20,466", "-3", "-"]
+
+
+def test_a_number_of_numpy_and_one_of_python_are_rounded_alike():
+    """The float 0.43125 is a little above a half of the fourth decimal; numpy's round takes it for a half, to even."""
+    for number in (0.43125, np.float64(0.43125)):
+        shown = (*(number_text(number, typeset=typeset) for typeset in (False, True)), difference_text(number))
+        assert shown == ("0.4313", "0.4313", "0.4313")
 
 
 @given(st.text())

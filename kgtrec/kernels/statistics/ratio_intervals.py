@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.statistics.exact_sums import group_sums
+
 Floats = NDArray[np.float64]
 _ROUNDING = 64 * np.finfo(np.float64).eps
 
@@ -53,8 +55,7 @@ class Units:
 
     def parts(self, items: Floats) -> Floats:
         """(parts,) the sum over the items of each unit's part."""
-        sums = np.bincount(self.place, weights=self.share * items[self.item], minlength=len(self.own_group))
-        return np.asarray(sums, np.float64)
+        return group_sums(self.place, self.share * items[self.item], len(self.own_group))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,16 +100,16 @@ def quotients(units: Units, above: Floats, below: Floats) -> Quotients:
     (array([0.5]), array([0.2887]), array([4.]))
     """
     group, own, size = units.group, units.own_group, units.size
-    whole = np.bincount(group, weights=below, minlength=size)
+    whole = group_sums(group, below, size)
     n = np.bincount(own, minlength=size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        value = np.bincount(group, weights=above, minlength=size) / whole
+        value = group_sums(group, above, size) / whole
         expected = value[group] * below
         left = (above - expected) / whole[group]
         left = np.where(np.abs(above - expected) <= _ROUNDING * (np.abs(above) + np.abs(expected)), 0.0, left)
         squared = units.parts(left) ** 2
-        second = np.bincount(own, weights=squared, minlength=size)
-        fourth = np.bincount(own, weights=squared**2, minlength=size)
+        second = group_sums(own, squared, size)
+        fourth = group_sums(own, squared**2, size)
         known = (n > 1) & (second > 0)
         error = np.where(known, np.sqrt(n / (n - 1) * second), np.nan)
         effective = np.where(known, second**2 / fourth, np.nan)
