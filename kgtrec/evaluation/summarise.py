@@ -63,7 +63,8 @@ def summarise(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> F
     """
     record = measure.record
     if items.open_ranks is None:
-        plain = aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+        in_order = items.relevant is not None  # questions
+        plain = aggregate_groups(items.value, items.group, size, record.aggregate, items.weight, in_order=in_order)
     else:
         weight = np.ones(len(items.value)) if items.weight is None else items.weight
         plain = MedianRanks(*items.open_ranks, items.group, size)(weight)

@@ -41,7 +41,13 @@ LINKS: Mapping[Aggregate, Link] = {
 
 
 def aggregate_groups(
-    value: Floats, group: NDArray[np.int32], size: int, how: Aggregate = "mean", weight: Floats | None = None
+    value: Floats,
+    group: NDArray[np.int32],
+    size: int,
+    how: Aggregate = "mean",
+    weight: Floats | None = None,
+    *,
+    in_order: bool = False,
 ) -> Floats:
     """Aggregate the values of each group of items to one number.
 
@@ -59,6 +65,10 @@ def aggregate_groups(
     weight : (n,) float array, optional
         Weights of at least 0, on any scale. The median is then the lowest value that half of the weight does not
         exceed, or the midpoint of two where it is exactly half. Sums take no weights.
+    in_order : bool
+        Whether the items are in the same order for the same labels, as questions are: in byte order of their ids. They
+        are added one by one then, as in trec_eval, whose last digits this gives; else by ``group_sums``, which gives
+        the same bytes in any order.
 
     Returns
     -------
@@ -79,15 +89,21 @@ def aggregate_groups(
     array([1.414214])
     """
     if how == "sum":
-        return group_sums(group, value, size)
+        return _sums(group, value, size, in_order)
     if how == "median":
         return Medians(value, group, size)(np.ones(len(value)) if weight is None else weight)
     linked = LINKS[how].to(value)
-    total = group_sums(group, linked if weight is None else linked * weight, size)
-    whole = np.bincount(group, minlength=size) if weight is None else group_sums(group, weight, size)
+    total = _sums(group, linked if weight is None else linked * weight, size, in_order)
+    whole = np.bincount(group, minlength=size) if weight is None else _sums(group, weight, size, in_order)
     mean = np.full(size, np.nan)
     np.divide(total, whole, out=mean, where=whole > 0)
     return LINKS[how].back(mean)
+
+
+def _sums(group: NDArray[np.int32], value: Floats, size: int, in_order: bool) -> Floats:
+    if not in_order:
+        return group_sums(group, value, size)
+    return np.bincount(group, weights=value, minlength=size).astype(np.float64, copy=False)
 
 
 class Medians:

@@ -58,7 +58,7 @@ def group_sums(group: NDArray[np.integer[Any]], value: NDArray[Any], size: int) 
         grid = np.ldexp(np.where(np.isfinite(largest), 1.0, np.nan), np.frexp(largest)[1] + bits)
         known = np.isfinite(grid)
         while len(sums) < _PARTS and (not sums or left.any()):  # usually the second part leaves nothing
-            own = grid if is_one else grid[group]
+            own = grid if is_one else grid.take(group)
             part = left + own
             part -= own
             sums.append(part.sum(keepdims=True) if is_one else np.bincount(group, part, size))

@@ -55,7 +55,8 @@ class Units:
 
     def parts(self, items: Floats) -> Floats:
         """(parts,) the sum over the items of each unit's part."""
-        return group_sums(self.place, self.share * items[self.item], len(self.own_group))
+        sums = np.bincount(self.place, weights=self.share * items[self.item], minlength=len(self.own_group))
+        return np.asarray(sums, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,8 +109,8 @@ def quotients(units: Units, above: Floats, below: Floats) -> Quotients:
         left = (above - expected) / whole[group]
         left = np.where(np.abs(above - expected) <= _ROUNDING * (np.abs(above) + np.abs(expected)), 0.0, left)
         squared = units.parts(left) ** 2
-        second = group_sums(own, squared, size)
-        fourth = group_sums(own, squared**2, size)
+        second = np.bincount(own, weights=squared, minlength=size)
+        fourth = np.bincount(own, weights=squared**2, minlength=size)
         known = (n > 1) & (second > 0)
         error = np.where(known, np.sqrt(n / (n - 1) * second), np.nan)
         effective = np.where(known, second**2 / fourth, np.nan)
