@@ -230,7 +230,7 @@ def _questions(pool: Pool, masks: _Masks, known_answers: Qrels) -> Table:
         f"{n - len(rate):,} with nothing judged"
     )
     names = ("least", "quarter", "median", "three quarters", "most", "mean")
-    values = [*np.quantile(rate, (0, 0.25, 0.5, 0.75, 1)), rate.mean()] if len(rate) else [np.nan] * len(names)
+    values = [*np.quantile(rate, (0, 0.25, 0.5, 0.75, 1)), np.sort(rate).mean()] if len(rate) else [np.nan] * len(names)
     columns = (*(Column(name, form="share", digits=1) for name in names), Column("all N"), Column("all Y"))
     shown = [*map(float, values), int(np.sum(rate == 0)), int(np.sum(rate == 1))]
     view = pa.table({column.name: [value] for column, value in zip(columns, shown, strict=True)})

@@ -280,7 +280,7 @@ def _by_family(
     """The numbers of every family: means over its seeds, with their deviations and intervals."""
 
     def means(cube: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.array([cube[own].mean(axis=0) for own in families.values()])
+        return np.array([np.sort(cube[own], axis=0).mean(axis=0) for own in families.values()])
 
     for place, measure in enumerate(inputs.measures):
         for family, own in families.items():

@@ -138,7 +138,7 @@ def _means(
 
     n = (~np.isnan(cube)).sum(axis=2).ravel()
     own = [values[~np.isnan(values)] for values in cube.reshape(-1, cube.shape[2])]
-    mean = np.array([values.mean() if len(values) else np.nan for values in own])
+    mean = np.array([np.sort(values).mean() if len(values) else np.nan for values in own])
     error = np.array([deviation(values) for values in own]) / np.sqrt(np.maximum(n, 1))
     reach = error * stdtrit(np.maximum(n - 1, 1), (1 + confidence) / 2)
     names = {name: np.repeat(np.array(each, object), len(measures)) for name, each in labels.items()}

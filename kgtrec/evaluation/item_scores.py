@@ -63,7 +63,9 @@ class ItemScores:
 
     def by_group(self, group: NDArray[np.int32], size: int) -> NDArray[np.float64]:
         """Return (systems, size) the measure's value on each group of items, of which ``group`` has the numbers."""
-        return np.stack([aggregate_groups(own, group, size, self.aggregate, self.weight) for own in self.value])
+        how, in_order = self.aggregate, self.items == "questions"
+        found = [aggregate_groups(own, group, size, how, self.weight, in_order=in_order) for own in self.value]
+        return np.stack(found)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the long form: system, measure, question, entity of answers, value, weight if any; items innermost."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.errors import MeasureError, warn
 from kgtrec.kernels.chance import ranks as chance
+from kgtrec.kernels.statistics.exact_sums import group_sums
 from kgtrec.measures.aggregate import LINKS, MedianRanks, aggregate_groups
 from kgtrec.measures.names import AnyMeasure
 from kgtrec.measures.record import Measure
@@ -62,7 +63,8 @@ def summarise(measure: AnyMeasure, items: ItemValues, size: int, name: str) -> F
     """
     record = measure.record
     if items.open_ranks is None:
-        plain = aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+        in_order = items.relevant is not None  # questions
+        plain = aggregate_groups(items.value, items.group, size, record.aggregate, items.weight, in_order=in_order)
     else:
         weight = np.ones(len(items.value)) if items.weight is None else items.weight
         plain = MedianRanks(*items.open_ranks, items.group, size)(weight)
@@ -98,7 +100,7 @@ def _adjusted(
             return flip * (plain - expectation) / np.sqrt(variance), variance == 0
         return (plain - expectation) / (record.optimum - expectation), expectation == record.optimum
     # differences are computed item by item, so that a value that should be 0, 1 or -1 is exact
-    above, below = (np.bincount(items.group, weights=part, minlength=size) for part in fraction(measure, items))
+    above, below = (group_sums(items.group, part, size) for part in fraction(measure, items))
     if record.form == "z":
         variance = chance_level(measure, items, size, name)[1]
         return flip * (above / below) / np.sqrt(variance), variance == 0
@@ -136,9 +138,9 @@ def chance_level(measure: AnyMeasure, items: ItemValues, size: int, name: str) -
         expectation = _per_item(measure.record.chance.expectation, items, measure)
         variance = _per_item(measure.record.chance.variance, items, measure)
         counted = np.ones(len(items.value)) if items.weight is None else items.weight
-        total = np.bincount(items.group, weights=counted, minlength=size)
+        total = group_sums(items.group, counted, size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.bincount(items.group, weights=counted**2 * variance, minlength=size) / total**2
+            spread = group_sums(items.group, counted**2 * variance, size) / total**2
         return aggregate_groups(expectation, items.group, size, "mean", items.weight), spread
     moments = np.full((2, size), np.nan)
     order = np.argsort(items.group, kind="stable")

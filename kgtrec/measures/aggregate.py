@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.statistics.exact_sums import group_sums
 from kgtrec.measures.record import Aggregate
 
 _MIDDLE = np.array([[0.5 - 5e-13], [0.5 + 5e-13]])  # just half and more than half of a sum of weights, which is rounded
@@ -40,7 +41,13 @@ LINKS: Mapping[Aggregate, Link] = {
 
 
 def aggregate_groups(
-    value: Floats, group: NDArray[np.int32], size: int, how: Aggregate = "mean", weight: Floats | None = None
+    value: Floats,
+    group: NDArray[np.int32],
+    size: int,
+    how: Aggregate = "mean",
+    weight: Floats | None = None,
+    *,
+    in_order: bool = False,
 ) -> Floats:
     """Aggregate the values of each group of items to one number.
 
@@ -58,6 +65,10 @@ def aggregate_groups(
     weight : (n,) float array, optional
         Weights of at least 0, on any scale. The median is then the lowest value that half of the weight does not
         exceed, or the midpoint of two where it is exactly half. Sums take no weights.
+    in_order : bool
+        Whether the items are in the same order for the same labels, as questions are: in byte order of their ids. They
+        are added one by one then, as in trec_eval, whose last digits this gives; else by ``group_sums``, which gives
+        the same bytes in any order.
 
     Returns
     -------
@@ -78,18 +89,20 @@ def aggregate_groups(
     array([1.414214])
     """
     if how == "sum":
-        return _sums(group, value, size)
+        return _sums(group, value, size, in_order)
     if how == "median":
         return Medians(value, group, size)(np.ones(len(value)) if weight is None else weight)
     linked = LINKS[how].to(value)
-    total = _sums(group, linked if weight is None else linked * weight, size)
-    whole = np.bincount(group, weights=weight, minlength=size)
+    total = _sums(group, linked if weight is None else linked * weight, size, in_order)
+    whole = np.bincount(group, minlength=size) if weight is None else _sums(group, weight, size, in_order)
     mean = np.full(size, np.nan)
     np.divide(total, whole, out=mean, where=whole > 0)
     return LINKS[how].back(mean)
 
 
-def _sums(group: NDArray[np.int32], value: Floats, size: int) -> Floats:
+def _sums(group: NDArray[np.int32], value: Floats, size: int, in_order: bool) -> Floats:
+    if not in_order:
+        return group_sums(group, value, size)
     return np.bincount(group, weights=value, minlength=size).astype(np.float64, copy=False)
 
 
@@ -164,7 +177,7 @@ class MedianRanks:
         ends = self._of_best.at(weight, shares), self._of_worst.at(weight, shares)
         known = np.isfinite(ends[0])
         first, last = (np.where(known, end, 0.0).astype(np.int64) for end in ends)
-        whole = np.where(known, shares, 0.0) * _sums(self._group, weight, self._size)
+        whole = np.where(known, shares, 0.0) * np.bincount(self._group, weight, self._size)
         ranks = [self._least(*row, weight) for row in zip(whole, first, last, strict=True)]
         return np.where(known, ranks, np.nan)
 
@@ -175,7 +188,7 @@ class MedianRanks:
         rank = low  # usually it is the lowest one
         while np.any(low < high):
             inside = np.clip(rank[self._group] - self._best + 1, 0, self._length)
-            reached = _sums(self._group, weight * (inside / self._length), self._size) >= least
+            reached = np.bincount(self._group, weight * (inside / self._length), self._size) >= least
             high, low = np.where(reached, rank, high), np.where(reached, low, rank + 1)
             low = np.minimum(low, high)
             rank = (low + high) // 2

@@ -27,6 +27,7 @@ from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.scoring import Scoring, ScoringOptions
 from kgtrec.evaluation.unlisted import without_unlisted_answers
 from kgtrec.kernels.statistics import paired_tests
+from kgtrec.kernels.statistics.exact_sums import group_sums
 from kgtrec.kernels.statistics.influence import n_of_share
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import LINKS
@@ -436,7 +437,7 @@ def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Arra
         share = np.full(size, np.nan)
         if scores.aggregate in LINKS or scores.aggregate == "sum":
             averaged = rising_terms(scores)
-            share = np.bincount(group, weights=averaged[0] - averaged[1], minlength=size) / len(scores)
+            share = group_sums(group, averaged[0] - averaged[1], size) / len(scores)
         value = scores.by_group(group, size).T
         parts.append((np.bincount(group, minlength=size), value, *outcomes(scores, group, size), share))
     columns = [np.array(column) for column in zip(*parts, strict=True)]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.statistics.exact_sums import group_sums
+
 Floats = NDArray[np.float64]
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
@@ -46,11 +48,12 @@ def differences(value: Floats) -> tuple[Floats, Floats]:
     """
     n_systems, n = value.shape
     first, _ = pairs(n_systems)
+    together = np.zeros(n, np.intp)
     mean, deviation = np.empty(len(first)), np.full(len(first), np.nan)
     for system in range(n_systems - 1):
         own = np.flatnonzero(first == system)
         difference = value[system] - value[system + 1 :]
-        mean[own] = difference.mean(axis=1)
+        mean[own] = [group_sums(together, row, 1)[0] / n for row in difference]
         if n > 1:
             deviation[own] = np.where(_is_flat(difference, value), 0.0, difference.std(axis=1, ddof=1))
     return mean, deviation

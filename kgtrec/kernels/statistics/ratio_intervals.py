@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.statistics.exact_sums import group_sums
+
 Floats = NDArray[np.float64]
 _ROUNDING = 64 * np.finfo(np.float64).eps
 
@@ -99,10 +101,10 @@ def quotients(units: Units, above: Floats, below: Floats) -> Quotients:
     (array([0.5]), array([0.2887]), array([4.]))
     """
     group, own, size = units.group, units.own_group, units.size
-    whole = np.bincount(group, weights=below, minlength=size)
+    whole = group_sums(group, below, size)
     n = np.bincount(own, minlength=size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        value = np.bincount(group, weights=above, minlength=size) / whole
+        value = group_sums(group, above, size) / whole
         expected = value[group] * below
         left = (above - expected) / whole[group]
         left = np.where(np.abs(above - expected) <= _ROUNDING * (np.abs(above) + np.abs(expected)), 0.0, left)

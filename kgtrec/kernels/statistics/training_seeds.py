@@ -20,7 +20,7 @@ def deviation(value: ArrayLike) -> Floats:
     >>> deviation([[1.0, 3.0], [3.0, 3.0]]).round(4).tolist(), deviation([[1.0]]).tolist()
     ([1.4142, 0.0], [nan])
     """
-    several = np.asarray(value, np.float64)
+    several = np.sort(np.asarray(value, np.float64), axis=0)  # the same in any order of the seeds
     if len(several) < 2:
         return np.full(several.shape[1:], np.nan)
     with np.errstate(invalid="ignore"):  # of infinities
