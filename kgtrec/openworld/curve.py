@@ -333,7 +333,7 @@ def open_world_curve(
         labels(c, d, 0)  # an impossible correlation is refused before anything is scored
     options: dict[str, Any] = {"collection": complete, "ties": ties, "seed": seed}
     whole = hide_labels(true, 1.0).qrels()
-    full = evaluate(whole, several, parsed, **options).values[:, :, 0]
+    full = [evaluate(whole, system, parsed, **options).values[0, :, 0] for system in several]
     sparse = np.empty((*shape, len(parsed), len(several)))
     density, correlation = np.empty(shape), np.empty(shape)
     hidden, both = np.empty(shape), np.empty((*shape, len(several)))
