@@ -147,7 +147,10 @@ def page_lines(tables: dict[str, pd.DataFrame]) -> list[str]:
             quarter = tables[name][tables[name].density == 0.25]
             most = quarter.loc[quarter.wrong.idxmax()]
             worst.append(f"{title} {most.wrong:.1%} ({most.measure}, {most.reason})")
-    lines += [*textwrap.wrap(f"Most pairs significantly in the wrong order: {', '.join(worst)}.", 120), ""]
+    lines += [
+        *textwrap.wrap(f"Most pairs significantly in the wrong order, with a quarter: {', '.join(worst)}.", 120),
+        "",
+    ]
     return lines
 
 

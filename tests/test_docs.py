@@ -66,6 +66,19 @@ def test_every_measure_has_one_row():
         assert re.findall(r"^\| `([\w.]+)", section, re.MULTILINE) == own
 
 
+@pytest.mark.slow
+def test_the_commands_of_readme_that_show_no_output_run():
+    """Those of a campaign, one after the other, beside what a clone holds; the server is left out."""
+    (block,) = (
+        text for text in re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL) if "pool" in text
+    )
+    commands = [line.partition("  #")[0].strip() for line in block.splitlines() if " serve " not in line]
+    assert len(commands) == 4
+    page = "".join(f"$ {command} > log.txt 2>&1 && echo done\ndone\n" for command in commands)
+    page = f"```console\n{page}```"
+    assert sessions.replayed(page) == page
+
+
 def test_links_lead_somewhere():
     """Relative links of the pages name files of the repository."""
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:

@@ -125,7 +125,7 @@ def test_the_project_is_reachable(pages: dict[Path, Links], site: Path):
         "contributing": "pytest",
     }.items():
         assert words in (site / f"{page}.html").read_text(encoding="utf-8")
-    assert "cff-version" in re.sub(r"<[^>]+>", "", (site / "licence.html").read_text(encoding="utf-8"))
+    assert "@software{kgtrec" in re.sub(r"<[^>]+>", "", (site / "licence.html").read_text(encoding="utf-8"))
     linked = {link for page in pages.values() for link in page.links if not urlsplit(link).scheme}
     assert [link for link in linked if link.endswith(".md")] == []
 

@@ -278,6 +278,8 @@ def adjust(measure: Any, value: float, table: ChanceTable, *, side: str = "both"
     """
     names = list(dict.fromkeys(table.measure))
     measure = measure if isinstance(measure, str) else parse_measure(measure).label
+    if measure.startswith("sampled."):
+        parse_measure(measure)  # refuses it
     if wrong := two_meanings(measure):
         raise MeasureError(wrong)
     name = named_by_pykeen(measure) or measure

@@ -134,8 +134,8 @@ class Withstanding(Framed, PlottedResult):
     def tables(self) -> tuple[Table, ...]:
         """Return ``summary``, from which density on measures hold; ``numbers``; and ``draws``, all sets of labels."""
         numbers, (unit, n) = self.to_table(), (self.unit, len(self.systems))
-        about = f"{n} systems; {CONFIDENCE:.0%} intervals over {unit}s; where all agree, as wide as if the others that "
-        about += "so few cannot exclude had one pair of systems in another order"
+        about = f"{n} systems; {CONFIDENCE:.0%} intervals over {unit}s; where all agree, they allow for one swapped "
+        about += f"pair in as many further {unit}s as so few cannot exclude"
         lowest = f"Lowest share of labelled facts from which on the interval of tau is at least {SAME:g}; -: none"
         alike = 1 - (1 - SAME) * math.comb(n, 2) / 2  # the share that has to agree, if others differ in one pair
         needed = math.ceil(math.log((1 - CONFIDENCE) / 2) / math.log(alike)) if alike > 0 else 2

@@ -200,6 +200,7 @@ def test_no_room_above_chance_is_undefined():
     [
         (("micro.MRRR", 0.3), "the chance table has no measure 'micro.MRRR'; did you mean micro.MRR"),
         (("MRR", 0.3), "^MRR: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR, "),
+        (("sampled.MRR(50)", 0.8), "is computed among sampled candidates, and cannot be compared with"),
         (("micro.MRR", 33.8), "expected a value of micro.MRR from 0 to 1, found 33.8"),
         (("micro.MRR", math.nan), "expected a value of micro.MRR from 0 to 1, found nan"),
         (("micro.MRR", 0.3, "heads"), "expected a side of both, head, tail, found 'heads'; did you mean head"),
