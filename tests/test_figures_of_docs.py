@@ -42,3 +42,17 @@ def test_figures_show_what_the_code_gives(figures: ModuleType, tmp_path: Path):
         width = re.search(r'width="([\d.]+)pt"', kept)
         assert width is not None
         assert float(width[1]) == pytest.approx(85 / 25.4 * 72 * 1.3, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "page"), [("judge", "README.md"), ("judge", "docs/serve.md"), ("explore", "docs/explore.md")]
+)
+def test_recordings_last_as_long_as_the_pages_say(name: str, page: str):
+    """By the header of each frame of a WebP file, which has its milliseconds."""
+    content, place, duration = (IMAGES / f"{name}.webp").read_bytes(), 12, 0
+    while place < len(content):
+        size = int.from_bytes(content[place + 4 : place + 8], "little")
+        if content[place : place + 4] == b"ANMF":
+            duration += int.from_bytes(content[place + 20 : place + 23], "little")
+        place += 8 + size + size % 2
+    assert f"[A recording of {duration / 1000:.0f} seconds](" in (ROOT / page).read_text()

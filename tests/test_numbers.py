@@ -19,12 +19,14 @@ LINK = re.compile(r"\]\(([^)#]*)[^)]*\)")
 # what is no claim: code, comments, headings, formulas, targets of links; then levels, versions, sources
 NO_CLAIM = re.compile(
     r"^ *```.*?^ *```$|<!--.*?-->|`[^`]*`|\$\$.*?\$\$|\$[^$\n]+(?:\n[^$\n]+)?\$|^#.*?$|\]\([^)]*\)"
-    r"|(?<![\d.])9?5%|p < \.\d+|arXiv:[\d.]+|\d+\.\d+\.\d+|\bPython 3\.\d+(?:(?:,| and| or) 3\.\d+)*|\b(?:19|20)\d\d\b(?![,.]\d)",
+    r"|(?<![\d.])9?5%|p < \.\d+|arXiv[: ][\d.]+|issue \d+|\b(?:18|19|20)\d\d\b(?![,.]\d)"
+    r"|\d+\.\d+\.\d+|\b(?:PyKEEN|trec_eval|torch|Python) \d+(?:\.\d+)?(?:(?:,| and| or) 3\.\d+)*",
     re.MULTILINE | re.DOTALL,
 )
 # not within a name (FB15k-237, AP@20, x86-64)
 NUMBER = re.compile(
-    r"(?<![\w@.,^#])(?<!\w-)((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)x?(?![\w-]|[.,]\d)(%|(?= (?:to|and|or) [\d.]+%))?"
+    r"(?<![\w@.,^#])(?<!\w-)((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)x?(?![\w-]|[.,]\d)"
+    r"(%|(?= (?:to|and|or) [\d.]+%))?"
 )
 VALUE = re.compile(r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?")
 VALUE_OF_CSV = re.compile(r"\d*\.?\d+(?:e[-+]?\d+)?")
@@ -46,7 +48,7 @@ def _values(text: str, pattern: re.Pattern[str] = VALUE) -> Values:
 
 @functools.cache
 def _rounded(values: Values, digits: int) -> frozenset[str]:
-    """Every value as it can be printed with so many digits, with ties either way."""
+    """Every value as it can be printed with so many digits, with ties both ways."""
     return frozenset(f"{value + tie:.{digits}f}" for value in values for tie in (-1e-9, 1e-9))
 
 
@@ -102,7 +104,9 @@ def _supports(evidence: str, number: str, page: str) -> bool:
         return re.search(r"\b(19|20)\d\d\b", what) is not None
     if kind == "arithmetic":
         return _holds(frozenset([float(eval(what, {"sqrt": math.sqrt}))]), number)  # noqa: S307  # the table is ours
-    if not path.is_file():
+    if kind == "example":
+        return True
+    if not path.exists():
         return False
     if kind == "command":
         return True

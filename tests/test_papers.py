@@ -21,6 +21,8 @@ from kgtrec.cli import main
 from kgtrec.data.alignments import Alignments
 from kgtrec.formats.alignment import read_alignment_system
 from kgtrec.formats.score_tables import read_score_table
+from kgtrec.formats.triples import read_triples
+from kgtrec.kernels.statistics.divergence import kl_divergence
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
@@ -62,6 +64,8 @@ def test_figure_3_of_berrendorf_et_al(data: Path, system: str, tolerance: float)
     rank, index = np.array([study.values[study.size == size].mean(axis=0) for size in (1_050, 5_250, 10_500)]).T
     assert rank / rank[-1] == pytest.approx([0.1, 0.5, 1.0], rel=0.15)
     assert index == pytest.approx(index[-1], abs=tolerance)
+    assert "9.5 to 10.0 times" in PAGE
+    assert 9.5 <= round(rank[-1] / rank[0], 1) <= 10.0
 
 
 @pytest.mark.parametrize(("labels", "room"), [("FB-Test-O", 1e-4), ("FB-Test-S", 4e-4), ("FB-Test-S-C", 2e-4)])
@@ -73,3 +77,17 @@ def test_ties_make_the_difference_of_two_columns_of_zhou_et_al(data: Path, label
     assert gap.pop("fb15k-237-hake") > 0.01
     assert len(gap) == 12
     assert max(gap.values()) < room
+    if labels == "FB-Test-O":
+        hake = [values[name][table.systems.index("fb15k-237-hake")] for name in ("recip_rank", "macro_mrr")]
+        assert ", ".join(f"{value:.4f}"[1:] for value in hake) in PAGE
+
+
+def test_divergences_of_zhou_et_al(data: Path):
+    """Kullback-Leibler divergences of the relations of the sample, without and with new labels, from all test triples."""
+    full = read_triples(data / "fb15k-237" / "test.tsv.gz")
+    found = []
+    for name in ("FB-Test-S/samples.txt", "FB-Test-S-C/test.txt"):
+        triples = read_triples(data / "kgc-sparsity" / "data" / name).recoded(full.entities, full.relations)
+        counts = [np.bincount(each.relation, minlength=len(full.relations)) for each in (triples, full)]
+        found.append(f"{kl_divergence(*counts):.4f}"[1:])
+    assert f"| {', '.join(found)}, ... |" in PAGE

@@ -8,6 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kgtrec import build_questions
+
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "pooling.md").read_text()
 TEXT = " ".join(PAGE.split())
@@ -32,6 +34,25 @@ def cells(name: str) -> list[str]:
     row = re.search(rf"^\| {re.escape(name)} \|(.*)\|$", PAGE, re.MULTILINE)
     assert row is not None
     return [cell.strip() for cell in row[1].split("|")]
+
+
+def test_family_has_true_triples_that_no_split_lists():
+    """Each answer of the truth is a triple, of two questions mostly."""
+    family = DOCS.parent / "examples" / "family"
+    collection = build_questions(family)
+    questions = {row.question: row for row in collection.questions.to_frame().itertuples()}
+    true = set()
+    for line in (family / "truth.txt").read_text().splitlines():
+        question, _, entity, _ = line.split()
+        row = questions[question]
+        ends = (entity, row.anchor) if row.side == "head" else (row.anchor, entity)
+        true.add((ends[0], row.relation, ends[1]))
+    listed = {
+        tuple(line.split("\t")[:3])
+        for name in ("train", "valid", "test")
+        for line in (family / f"{name}.tsv").read_text().splitlines()
+    }
+    assert f"`family` has {len(true - listed)} true triples that no split lists" in TEXT
 
 
 @pytest.mark.parametrize("name", ["take", "take --by-question", "rrf", "borda", "combsum", "rbp"])

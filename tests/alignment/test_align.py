@@ -212,6 +212,21 @@ def test_dbp15k(data):
     assert abs(adjusted[0] - adjusted[1]) < 0.02, "AMRI stays"
 
 
+@pytest.mark.slow
+def test_the_table_of_the_page_is_what_the_command_gives(data):
+    """docs/alignment.md: three sizes of the test set, means of 20 draws."""
+    page = (Path(__file__).parents[2] / "docs" / "alignment.md").read_text()
+    system = read_alignment_system(data / "systems" / "dbp15k-zh_en" / "gcn-30.npz")
+    alignments = Alignments.by_row(*system.shape, system.is_test)
+    measures = ["micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI"]
+    sizes = [0.05, 0.2, 1.0]
+    study = study_alignment(system.scores, alignments, sizes, repeats=20, measures=measures, similarity="neg-l1")
+    mean = {(row["size"], row["measure"]): row["mean"] for row in study.summary().to_pylist()}
+    for size in (525, 2_100, 10_500):
+        rank, *shares = (mean[size, name] for name in measures)
+        assert f"| {size:,} | {rank:.1f} | " + " | ".join(f"{share:.3f}"[1:] for share in shares) + " |" in page
+
+
 VECTORS = EntityVectors(np.ones((3, 2)), np.ones((3, 2)))
 WRONG = {
     "no test": (lambda: align(THREE, Alignments.of([], n_left=3, n_right=3)), "at least one test alignment, found"),

@@ -324,6 +324,8 @@ def test_graphs_of_the_public_data_set(data: Path):
     assert [training[name] for name in ("triples", "entities", "relations")] == [4245, 1594, 180]
     assert [len(collection.entities), training["entities_in_both"], training["relations_in_both"]] == [1093, 0, 142]
     assert len(collection.questions) == 365
+    valid, test = (len(read_triples(folder / "fb237_v1_ind" / f"{name}.txt")) for name in ("valid", "test"))
+    assert (test, valid + test) == (205, 411)
     assert collection.stamp == build_questions(folder / "fb237_v1_ind").stamp
     with pytest.warns(match="IndexError at 3 of the 365 questions"):
         mistaken = build_questions(folder / "fb237_v1", inference=folder / "fb237_v1_ind", training_ids=True)

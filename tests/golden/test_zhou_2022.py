@@ -7,6 +7,7 @@ Files: github zhouying20/kgc-sparsity, result/, Apache-2.0; read where KGTREC_DA
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,22 @@ def test_table_4_with_the_relation_distribution_held_fixed(result: Path, measure
     expected = obvious_tau(columns_of(sparse), columns_of(fixed), column_name(measure))
     found = correlate(read_score_table(sparse), read_score_table(fixed), None, measure, "tau")
     assert found.of("tau") == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_page_of_the_study_has_the_published_taus(result: Path):
+    """docs/study-fb15k-237.md: from O to S, and from S to S-C."""
+    page = (Path(__file__).parents[2] / "docs" / "study-fb15k-237.md").read_text()
+    shown = {
+        cells[1]: (cells[3], cells[5])
+        for cells in (re.split(r" *\| *", line) for line in page.splitlines())
+        if len(cells) == 7
+    }
+    full, sparse, complete = (
+        read_score_table(result / f"FB-Test-{name}" / "evaluation.csv") for name in ("O", "S", "S-C")
+    )
+    for measure in ("micro.MRR", "micro.Hits@1", "micro.Hits@10", "macro.MRR", "AP@20", "nDCG@20"):
+        taus = (correlate(*pair, None, measure, "tau").of("tau") for pair in ((full, sparse), (sparse, complete)))
+        assert shown[measure][:2] == tuple(f"{tau:.3f}" for tau in taus)
 
 
 def test_the_depth_curve_of_every_measure_is_scipys(result: Path):

@@ -94,6 +94,16 @@ def test_slopes_have_their_closed_forms():
     assert found == pytest.approx(binom.cdf(4, n, p), rel=1e-12)
 
 
+def test_many_answers_are_summed_exactly():
+    """MRR of 100,000 answers: l times the mean of H(m + 1) / (m + 1), m binomial."""
+    from scipy.stats import binom
+
+    n, missing, strength = 100_000, 0.5, 0.7
+    m = np.arange(n + 1)
+    expected = strength * (binom.pmf(m, n, missing * strength) * np.cumsum(1 / (m + 1)) / (m + 1)).sum()
+    assert expected_score(OpenWorld(n, missing), "MRR", strength, average="lemma") == pytest.approx(expected, rel=1e-9)
+
+
 @settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 200), st.floats(0.001, 0.95), st.floats(0.02, 0.98), st.floats(-0.99, 0.99))
 def test_the_correlated_logarithm_is_within_its_bounds(n, missing, strength, share):

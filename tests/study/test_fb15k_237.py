@@ -93,6 +93,10 @@ def test_the_page_concludes_what_the_tests_support(study: Study):
     ((labels, value),) = unsettled.values
     rest = f"{unsettled.system} ({value:.4f}) is not distinguishable from {rivals}."
     assert f"on {labels} no system is: {rest}".casefold() in page
+    sparse = {
+        row["system"]: row["value"] for row in study.tables["scores/S"].to_pylist() if row["measure"] == "micro.MRR"
+    }
+    assert f"above transe on s (by {sparse['rescal'] - sparse['transe']:.3f}, p =" in page
     assert [findings.swapped("S", "S-C", measure) for measure in study.measures] == [[]] * len(study.measures)
     for measure, better, worse in (("micro.MRR", "rescal", "transe"), ("macro.MRR", "rescal", "transe")):
         for labels in ("S", "S-C"):
