@@ -3,8 +3,8 @@
     python docs/pictures.py [stills] [recordings]
 
 writes docs/images/serve-NAME.png (a question, a conflict, the dashboard), explore-NAME.png and
-study-summary.png (of the demo's study), as wide as a page of the documentation shows them, and two recordings of 20
-to 25 seconds, judge.webp and explore.webp, which play once. Needs kgtrec[test] and Pillow, and chromium with chromedriver.
+study-summary.png (of the demo's study), as wide as a page of the documentation shows them, and two recordings of
+20 to 25 s, judge.webp and explore.webp, which play once. Needs kgtrec[test] and Pillow, and chromium with chromedriver.
 Links and sessions are those of a campaign that is removed afterwards, and none of them is on a picture. Dates and hours
 are those of the day. Look at what comes out before it is committed.
 """

@@ -49,10 +49,10 @@ def test_figures_show_what_the_code_gives(figures: ModuleType, tmp_path: Path):
 )
 def test_recordings_last_as_long_as_the_pages_say(name: str, page: str):
     """By the header of each frame of a WebP file, which has its milliseconds."""
-    content, place, duration = (IMAGES / f"{name}.webp").read_bytes(), 12, 0
-    while place < len(content):
-        size = int.from_bytes(content[place + 4 : place + 8], "little")
-        if content[place : place + 4] == b"ANMF":
-            duration += int.from_bytes(content[place + 20 : place + 23], "little")
-        place += 8 + size + size % 2
+    content, at, duration = (IMAGES / f"{name}.webp").read_bytes(), 12, 0
+    while at < len(content):
+        size = int.from_bytes(content[at + 4 : at + 8], "little")
+        if content[at : at + 4] == b"ANMF":
+            duration += int.from_bytes(content[at + 20 : at + 23], "little")
+        at += 8 + size + size % 2
     assert f"[A recording of {duration / 1000:.0f} seconds](" in (ROOT / page).read_text()

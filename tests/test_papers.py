@@ -83,11 +83,13 @@ def test_ties_make_the_difference_of_two_columns_of_zhou_et_al(data: Path, label
 
 
 def test_divergences_of_zhou_et_al(data: Path):
-    """Kullback-Leibler divergences of the relations of the sample, without and with new labels, from all test triples."""
+    """Kullback-Leibler divergences of the relations of the sample and of the fuller labels from all test triples."""
     full = read_triples(data / "fb15k-237" / "test.tsv.gz")
     found = []
     for name in ("FB-Test-S/samples.txt", "FB-Test-S-C/test.txt"):
-        triples = read_triples(data / "kgc-sparsity" / "data" / name).recoded(full.entities, full.relations)
+        triples = read_triples(data / "kgc-sparsity" / "data" / name).recoded(
+            entities=full.entities, relations=full.relations
+        )
         counts = [np.bincount(each.relation, minlength=len(full.relations)) for each in (triples, full)]
         found.append(f"{kl_divergence(*counts):.4f}"[1:])
     assert f"| {', '.join(found)}, ... |" in PAGE

@@ -19,7 +19,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collections import read_collection, report_text, write_collection
-from kgtrec.formats.triples import find_splits
+from kgtrec.formats.triples import find_splits, read_triples
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.systems.baselines import BASELINES, baseline_blocks
 

@@ -63,8 +63,9 @@ def test_table_4_with_the_relation_distribution_held_fixed(result: Path, measure
 def test_the_page_of_the_study_has_the_published_taus(result: Path):
     """docs/study-fb15k-237.md: from O to S, and from S to S-C."""
     page = (Path(__file__).parents[2] / "docs" / "study-fb15k-237.md").read_text()
+    page = page.partition("for [Z22] from its published scores")[2].partition("The ranges overlap")[0]
     shown = {
-        cells[1]: (cells[3], cells[5])
+        cells[1]: [cells[3], cells[5]]
         for cells in (re.split(r" *\| *", line) for line in page.splitlines())
         if len(cells) == 7
     }
@@ -73,7 +74,7 @@ def test_the_page_of_the_study_has_the_published_taus(result: Path):
     )
     for measure in ("micro.MRR", "micro.Hits@1", "micro.Hits@10", "macro.MRR", "AP@20", "nDCG@20"):
         taus = (correlate(*pair, None, measure, "tau").of("tau") for pair in ((full, sparse), (sparse, complete)))
-        assert shown[measure][:2] == tuple(f"{tau:.3f}" for tau in taus)
+        assert shown[measure] == [f"{tau:.3f}" for tau in taus]
 
 
 def test_the_depth_curve_of_every_measure_is_scipys(result: Path):
