@@ -208,6 +208,11 @@ class Result:
         """Return every table of the result, the most important one first."""
         raise NotImplementedError
 
+    def __str__(self) -> str:
+        """What ``print`` shows: the tables, as the command prints them."""
+        text: str = imported("report.show", "shown")(self, "table")
+        return text.rstrip("\n")
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the tables, as ``kgtrec.report.show.result_html`` prints them."""
         return imported("report.show", "result_html")(self)

@@ -58,6 +58,14 @@ def test_scores_are_a_table_with_the_best_in_bold():
     assert text.count("<strong>1.0000</strong>") == 2
 
 
+def test_print_shows_what_the_command_prints():
+    """And repr one line."""
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
+    scores = kgtrec.evaluate(qrels, {"mine": {"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "b": 1.0}}}, "RR AP@20")
+    assert str(scores) == "system      RR   AP@20\nmine    0.7500  0.7500"
+    assert repr(scores) == "<Scores: 1 systems x 2 measures>"
+
+
 def test_labels_are_text():
     """Markup in a label, a heading and a caption stays text."""
     hostile = "<script>alert(1)</script> & \"'"
