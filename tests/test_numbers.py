@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GENERATED = {"cli.md", "measures.md"}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCED = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^ *```(?:console|python)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]*)[^)]*\)")
 # what is no claim: code, comments, formulas, headings, targets of links; then levels, sources, versions
 NO_CLAIM = re.compile(
