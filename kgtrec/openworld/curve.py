@@ -259,8 +259,8 @@ def open_world_curve(
         Shares of the facts that are labelled, in (0, 1].
     correlations : sequence of float
         Correlation of two events: the label of an answer is missing, and the system ``correlated_with`` finds the
-        answer. 0: missing at random. A fact loses the labels of both its answers, so the possible range is narrower than
-        that of single answers; what is impossible is refused, with the range.
+        answer. 0: missing at random. A fact loses the labels of both its answers, so the possible range is narrower
+        than that of single answers; what is impossible is refused, with the range.
     correlated_with : str, optional
         The system that missing labels are correlated with. Default: the strongest.
     draws : int
