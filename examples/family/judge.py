@@ -8,6 +8,7 @@ it for a question of COLLECTION.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -29,8 +30,11 @@ def facts_of(collection: Path) -> set[tuple[str, str, str]]:
 
 def main() -> None:
     """Judge what the arguments name."""
-    campaign, collection = map(Path, sys.argv[1:])
-    facts, files = facts_of(collection), []
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("campaign", type=Path)
+    parser.add_argument("collection", type=Path)
+    given = parser.parse_args()
+    campaign, facts, files = given.campaign, facts_of(given.collection), []
 
     def kgtrec(*words: object) -> None:
         command = [sys.executable, "-m", "kgtrec", "campaign", words[0], campaign, *words[1:]]

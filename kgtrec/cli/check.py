@@ -38,6 +38,7 @@ from kgtrec.evaluation.plausibility import (
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.contents import kind_of_parquet
+from kgtrec.formats.factor_folders import FACTORS, read_factor_folder
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output import folders
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet, read_schema
@@ -136,6 +137,11 @@ def _add_folder(folder: str, checked: Checked) -> None:
     elif (path / STEP).exists():
         about = f"step: {counted(sum(1 for file in path.rglob('*') if file.is_file()) - 1, 'file')}"
         checked[folder] = CheckedFile(folder, about, wrong=[str(error) for error in damaged_files(path)])
+    elif (path / FACTORS).exists():
+        entry = checked[folder] = CheckedFile(folder)
+        with entry.reading():
+            entry.content = labels = read_factor_folder(folder).entities
+            entry.about = f"factors: {counted(len(labels), 'entity label')}"
     elif parts := list(_parts(path)):
         for part in parts:
             _add_file(part, checked)

@@ -17,11 +17,17 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions, completed_rows
 from kgtrec.data.triples import FILTERS, SPLITS, Triples, fingerprint_of, plain, qualifiers_of
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, require
+from kgtrec.errors import CollectionError, KgtrecError, require
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among, is_among_sorted, ranges
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
+
+
+def require_collection(found: object) -> None:
+    """Raise KgtrecError if it is a path or anything else instead of a collection."""
+    if not isinstance(found, Collection):
+        raise KgtrecError(f"expected a collection, found {found!r}; kgtrec.read_collection reads that of a folder")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
 
-from kgtrec.data.collection import Collection
+from kgtrec.data.collection import Collection, require_collection
 from kgtrec.data.questions import SIDES, checked_sides
 from kgtrec.errors import KgtrecError, one_of, whole_number
 from kgtrec.kernels.ranking.positions import TIES
@@ -69,9 +69,8 @@ class Scoring:
     mixed: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.collection, Collection | None):
-            found = f"expected a collection, found {self.collection!r}"
-            raise KgtrecError(f"{found}; kgtrec.read_collection reads that of a folder")
+        if self.collection is not None:
+            require_collection(self.collection)
         if self.ties is not None:
             one_of("a tie rule of", self.ties, TIE_POLICIES)
         one_of("missing to be one of", self.missing, get_args(Missing))

@@ -359,14 +359,15 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     way_out = f"its qrels are {qrels}" if qrels.is_file() else "make one with kgtrec questions"
     manifest = read_manifest(path, MANIFEST, "a collection", way_out, again=again)
     needed = {"collection_format", "fingerprint", "files"}
+    if "collection_format" in manifest:
+        way_out = "make it again with kgtrec questions --force"
+        require_version(manifest["collection_format"], "a collection", path / MANIFEST, way_out)
     with in_file(path / MANIFEST):
         are_tables = isinstance(manifest.get("files"), dict) and isinstance(manifest.get("report", {}), dict)
         if not needed <= manifest.keys() or not are_tables:
             raise KgtrecError(
                 f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file"
             )
-        way_out = "make it again with kgtrec questions --force"
-        require_version(manifest["collection_format"], "a collection", path / MANIFEST, way_out)
         stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
         if not STAMP.fullmatch(stamp):
             raise KgtrecError(

@@ -39,5 +39,5 @@ def require_version(found: object, what: str, path: PathLike, way_out: str = "ma
             way_out = "a later kgtrec wrote it, so upgrade this one: pip install --upgrade kgtrec"
         versions = f"{oldest} or {newest}" if oldest < newest else newest
         raise FormatError(
-            f"expected {what} of format version {versions}, found version {str(found)[:40]}; {way_out}", path
+            f"expected {what} of format version {versions}, found version {repr(found)[:40]}; {way_out}", path
         )

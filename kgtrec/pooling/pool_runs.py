@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.collection import Collection
+from kgtrec.data.collection import Collection, require_collection
 from kgtrec.data.columns import Columns
 from kgtrec.data.identity import entity_names
 from kgtrec.data.pair_set import PairSet
@@ -300,6 +300,7 @@ def pool_runs(
     >>> [(collection.entities[entity], rank) for entity, rank in zip(pool.entity, pool.rank.tolist())]
     [('cid', 2)]
     """
+    require_collection(collection)
     chosen = strategy_of(strategy)
     if chosen.interactive:
         raise KgtrecError(f"strategy {strategy} asks for judgements one at a time: see kgtrec.pooling.interactive")

@@ -12,9 +12,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kgtrec.errors import FormatError
+from kgtrec import pool_runs
+from kgtrec.cli import main
+from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.parquet import with_metadata
-from kgtrec.formats.versions import FORMATS
+from kgtrec.formats.versions import FORMATS, require_version
 from tests.released.contents import READERS, contents_of
 from tests.released.make import make
 
@@ -115,3 +117,37 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path, kind: str):
 def test_an_example_is_of_every_reader():
     """A format that comes later is in the examples of the version that brings it."""
     assert READERS.keys() == expected_of(VERSIONS[-1]).keys()
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("collection/manifest.json", '{"collection_format": 99}'),
+        ("campaign/campaign.json", '{"campaign_format": 99}'),
+        ("qrels-alone/report.json", '{"qrels_format": 99}'),
+        ("factors/factors.json", '{"format": "factors", "version": 99}'),
+    ],
+)
+def test_check_finds_a_later_version_whose_other_keys_are_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str, text: str
+):
+    """The version is looked at before anything else in the file."""
+    folder = Path(place).parent.name
+    shutil.copytree(HERE / VERSIONS[-1] / folder, tmp_path / folder)
+    (tmp_path / place).write_text(text)
+    with pytest.raises(SystemExit) as caught:
+        main(["check", str(tmp_path / folder)])
+    assert caught.value.code == 2
+    assert "found version 99; a later kgtrec wrote it" in capsys.readouterr().out
+
+
+def test_a_version_that_is_text_is_shown_as_text():
+    """Not as the number that was expected, and without control characters."""
+    with pytest.raises(FormatError, match=r"of format version 2, found version '2\\x1b'; make it again"):
+        require_version("2\x1b", "a collection", "manifest.json")
+
+
+def test_a_path_is_no_collection_to_pool_for():
+    """As in kgtrec.evaluate."""
+    with pytest.raises(KgtrecError, match="expected a collection, found 'C'; kgtrec"):
+        pool_runs("C", [])  # type: ignore[arg-type]

@@ -71,7 +71,7 @@ def read_qrels(path: PathLike) -> Qrels:
 
 def read_qrels_file(path: PathLike, *, stream: BinaryIO | None = None) -> QrelsFile:
     """Read qrels with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
-    collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
+    collection = "" if os.fspath(path) == "-" else collection_beside(path)
     if is_parquet(path):
         return QrelsFile(replace(_read_parquet(path), collection=collection), None)
     with reading(path) if stream is None else nullcontext(stream) as source:
@@ -92,11 +92,13 @@ def collection_beside(path: PathLike) -> str:
         if beside.is_file() and _OF_COLLECTION.match(Path(path).name):
             try:
                 manifest = read_json(beside)
-                stamp = [manifest[key] for key in keys]
-            except (FormatError, TypeError, KeyError, IndexError):
-                continue  # of another kind, or damaged, which reading the collection reports
+            except FormatError:
+                continue  # damaged, which reading the collection reports
+            if not isinstance(manifest, dict):
+                continue  # of another kind
             require_version(manifest.get("qrels_format", 1), "qrels of a campaign", beside)
-            if all(isinstance(part, str) for part in stamp):
+            stamp = [part for key in keys if isinstance(part := manifest.get(key), str)]
+            if len(stamp) == len(keys):
                 return "_".join(stamp)
     return ""
 
