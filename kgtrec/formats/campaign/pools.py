@@ -388,8 +388,10 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     path = Path(folder)
     require_regular(*(path / name for name in (SETTINGS, *GUARDED, DESIGN, RUNS)))
     settings = read_manifest(path, SETTINGS, "a campaign", "make one with kgtrec pool")
-    require_version(settings.get("campaign_format"), "a campaign", path / SETTINGS)
-    if not isinstance(settings.get("files"), dict):
+    has_files = isinstance(settings.get("files"), dict)
+    if has_files or "campaign_format" in settings:
+        require_version(settings.get("campaign_format"), "a campaign", path / SETTINGS)
+    if not has_files:
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
     return settings
 
