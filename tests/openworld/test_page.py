@@ -18,7 +18,9 @@ def page() -> str:
 
 @pytest.fixture(scope="module")
 def curves() -> pd.DataFrame:
-    return pd.read_csv(DOCS / "open-world-curves.csv").set_index(["systems", "missing", "density", "measure"])
+    return (
+        pd.read_csv(DOCS / "open-world-curves.csv").set_index(["systems", "missing", "density", "measure"]).sort_index()
+    )
 
 
 def rows(page: str, first: str) -> list[list[str]]:
@@ -67,7 +69,7 @@ def test_what_is_confirmed_and_what_is_not_follows_from_the_file(curves):
 
 def test_coverage_is_that_of_the_file(page):
     file = pd.read_csv(DOCS / "open-world-coverage.csv", dtype=str)
-    file = file.set_index(["world", "labels"])
+    file = file.set_index(["world", "labels"]).sort_index()
     columns = ["questions asked", "answers, labels", "beta, labels", "estimated", "filtered", "beta, found"]
     shown = rows(page, "world")
     assert len(shown) == 3
