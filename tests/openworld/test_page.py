@@ -75,7 +75,7 @@ def test_coverage_is_that_of_the_file(page):
     assert len(shown) == 3
     for world, labels, asked, *cells in shown:
         name = world.replace("pool to ", "") if world.startswith("family") else world.split(",")[0]
-        assert [asked.replace(",", ""), *cells] == list(file.loc[(name, labels), columns])
+        assert [asked.replace(",", ""), *cells] == list(file.loc[[(name, labels)], columns].iloc[0])
 
 
 def test_estimates_of_fb15k_237_are_those_of_the_file(page):
