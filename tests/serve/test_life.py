@@ -174,6 +174,7 @@ def annotate_on_a_phone(browser: Any, life: Life) -> None:
             card = browser.find_element("id", task)
             note(browser, card, plan[question])
             tap(browser, card.find_element("css selector", f".answer-{plan[question].verdict}"))
+            time.sleep(PACE)
         n_done += len(cards)
         life.wait(lambda: not open_cards(browser))
         tap(browser, browser.find_element("id", "next"))
