@@ -120,9 +120,10 @@ class Findings:
         higher_first = better_of(measure) == "higher"
         for pair, p in first.items():
             if p < alpha and second.get(pair, math.nan) < alpha:
-                better, worse = sorted(pair, key=self.scores[one][measure].__getitem__, reverse=higher_first)
-                now = self.scores[other][measure]
-                if now[better] != now[worse] and (now[better] < now[worse]) == higher_first:
+                before, now = self.scores[one][measure], self.scores[other][measure]
+                better, worse = sorted(pair, key=before.__getitem__, reverse=higher_first)
+                leads = before[better] - before[worse], now[better] - now[worse]
+                if min(leads) < 0 < max(leads):  # false where a score is NaN
                     found.append((better, worse, p, second[pair]))
         return found
 
