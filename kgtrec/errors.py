@@ -123,6 +123,11 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(by_folded[key] for key in found)}?" if found else ""
 
 
+def extra_text(name: str) -> str:
+    """Say how an extra of the package is installed."""
+    return f'pip install "kgtrec[{name}]" (in a clone ".[{name}]")'
+
+
 def one_of(
     what: str,
     value: Any,

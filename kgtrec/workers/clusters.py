@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, extra_text
 
 _ANSWER = 10.0  # seconds that a scheduler has to answer
 _RETRIES = 2  # of a piece that fails, by Dask; it gives those of a lost worker to others anyway
@@ -24,8 +24,7 @@ def dask_workers(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError:
-        way_out = 'pip install "kgtrec[distributed]" (in a clone ".[distributed]")'
-        raise KgtrecError(f"expected Dask for --scheduler; {way_out}") from None
+        raise KgtrecError(f"expected Dask for --scheduler; {extra_text('distributed')}") from None
     try:
         client = Client(address, timeout=_ANSWER)
     except (OSError, TimeoutError, ValueError) as error:

@@ -54,8 +54,8 @@ def _target(_: click.Context, __: click.Parameter, text: str | None) -> tuple[st
 @option(
     "--target", "Smallest share that gives intervals of this half-width.", metavar="'MEASURE WIDTH'", callback=_target
 )
-@option("--budget", "Greatest share that needs at most so many more verdicts.", COUNT)
-@option("--hours", "Greatest share that needs at most so many more hours.", Real(0, MOST_COUNT, min_open=True))
+@option("--budget", "Greatest share that needs at most this many more verdicts.", COUNT)
+@option("--hours", "Greatest share that needs at most this many more hours.", Real(0, MOST_COUNT, min_open=True))
 @option(
     "--share shares", "This share of the triples; repeatable. Default: a few.", Real(0, 1, min_open=True), multiple=True
 )

@@ -14,7 +14,7 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import Whole, option, refuse_idle
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, extra_text
 
 if TYPE_CHECKING:
     from kgtrec.serve.app import Site
@@ -107,7 +107,7 @@ def require_serve(needed: Sequence[str] = _NEEDED) -> None:
     if missing := [name for name in needed if find_spec(name) is None]:
         raise KgtrecError(
             f"expected {', '.join(missing).replace('markdown_it', 'markdown-it-py')} for the page; "
-            'pip install "kgtrec[serve]" (in a clone ".[serve]")'
+            f"{extra_text('serve')}"
         )
 
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, BinaryIO, NamedTuple
 
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, extra_text
 from kgtrec.formats.files import PathLike, reading
 
 SHEET = "tasks"
@@ -202,8 +202,7 @@ def require_openpyxl(path: PathLike) -> None:
     except ImportError:
         is_safe = False
     if not is_safe:
-        way_out = 'pip install "kgtrec[xlsx]" (in a clone ".[xlsx]")'
-        raise KgtrecError(f"{path}: expected openpyxl and defusedxml for workbooks; {way_out}")
+        raise KgtrecError(f"{path}: expected openpyxl and defusedxml for workbooks; {extra_text('xlsx')}")
 
 
 def write_workbook(

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError, KgtrecError, warn
+from kgtrec.errors import FormatError, KgtrecError, extra_text, warn
 from kgtrec.formats.files import PathLike, reading
 
 LITERALS = ("skip", "keep")
@@ -41,8 +41,7 @@ def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
     try:
         import pyoxigraph as ox
     except ImportError:
-        way_out = 'pip install "kgtrec[rdf]" (in a clone ".[rdf]")'
-        raise KgtrecError(f"{path}: expected pyoxigraph to read N-Triples with; {way_out}") from None
+        raise KgtrecError(f"{path}: expected pyoxigraph to read N-Triples with; {extra_text('rdf')}") from None
     rows: list[tuple[str, str, str]] = []
     skipped = 0
     with reading(path) as stream:
